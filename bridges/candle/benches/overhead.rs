@@ -10,7 +10,7 @@ use pullback::prelude::*;
 
 const LIMIT: f64 = 1.3;
 
-/// The same body for both.
+/// The body of both versions.
 fn squash(x: f64) -> f64 {
     let ratio = x / 1.5;
     x / (1.0 + ratio * ratio).sqrt()

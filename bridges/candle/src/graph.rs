@@ -12,7 +12,7 @@ use pullback::{AnyTensor, ElementType};
 
 use crate::{caught, memory};
 
-/// Whether gradients have a history, so that they can be differentiated. Candle reads the same variable.
+/// Whether gradients have a history, so that they can be differentiated: candle's own variable.
 static GRADIENTS_HAVE_HISTORY: LazyLock<bool> = LazyLock::new(|| {
     std::env::var("CANDLE_GRAD_DO_NOT_DETACH").is_ok_and(|value| !value.is_empty() && value != "0")
 });

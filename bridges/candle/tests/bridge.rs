@@ -59,19 +59,19 @@ fn numbers(tensor: &Tensor) -> Vec<f64> {
     flat.and_then(|flat| flat.to_vec1()).unwrap()
 }
 
-/// What an error says, without the backtrace that candle adds where `RUST_BACKTRACE` is set.
+/// Returns the message of an error, without the backtrace that candle adds if `RUST_BACKTRACE` is set.
 fn message<T: std::fmt::Debug>(result: Result<T>) -> String {
     let text = result.unwrap_err().to_string();
     text.lines().next().unwrap_or_default().to_owned()
 }
 
-/// A loss that tells each element of `y` from the others.
+/// Returns a loss with a different weight for each element of `y`.
 fn loss(y: &Tensor) -> Result<Tensor> {
     let weights = Tensor::arange(1.0, y.elem_count() as f64 + 0.5, &CPU)?.to_dtype(y.dtype())?;
     (weights.reshape(y.shape())? * y)?.sum_all()
 }
 
-/// The same values, and the same gradients of the variables.
+/// Asserts equal values, and equal gradients of the variables.
 #[track_caller]
 fn assert_same(ours: &Tensor, theirs: &Tensor, variables: &[&Var]) {
     assert_close(ours, theirs);
@@ -82,7 +82,7 @@ fn assert_same(ours: &Tensor, theirs: &Tensor, variables: &[&Var]) {
     }
 }
 
-/// As `squash` of pullback's kernels, with candle's operations.
+/// `squash` written with candle's operations.
 fn squash_of_candle(x: &Tensor, limit: &Tensor) -> Result<Tensor> {
     x.broadcast_div(&(x.broadcast_div(limit)?.sqr()? + 1.0)?.sqrt()?)
 }
@@ -201,7 +201,7 @@ fn more_inputs_than_candle_has_arguments() -> Result<()> {
     let variables: Vec<&Var> = vars.iter().chain([&z]).collect();
     assert_same(&ours, &theirs?, &variables);
 
-    // Of both types, with one that does not take part, as a list.
+    // Inputs of both types, an unused one, and a list.
     let half = random.var(3, DType::F32)?;
     let function = |(parts, half): (&[M], &Tensor1<f32>)| (&parts[0] * &parts[3], half * 2.0);
     assert_eq!(

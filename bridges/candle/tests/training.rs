@@ -33,7 +33,7 @@ fn losses<O: Optimizer>(
     let mut parameters = Vec::new();
     for (name, shape) in names {
         parameters.push(builder.get(shape.clone(), name)?);
-        // The same start for both.
+        // Equal first values for both.
         let count: usize = shape.iter().product();
         let start: Vec<f32> = (0..count)
             .map(|i| ((i * 7 + 3) as f32).sin() * 0.5)

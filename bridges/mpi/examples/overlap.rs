@@ -25,7 +25,7 @@ struct Net {
 
 fn main() {
     pullback_mpi::run(|comm| {
-        // As two messages around a ring of two processes, of 500 us and half of the data at 1 GB/s each.
+        // Around a ring of two processes: two messages of half of the data, with 500 us and 1 GB/s each.
         let slow = comm.with_delay(Duration::from_millis(1), 1e9);
         let x = Tensor::from(Array2::<f32>::ones((64, 512)));
         for overlap in [false, true] {

@@ -6,7 +6,7 @@ use pullback_fixtures::squash;
 use pullback_tch::apply;
 use tch::{Kind, Tensor};
 
-/// Of this process, in MiB.
+/// Returns the resident memory of this process in MiB.
 fn resident() -> f64 {
     let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
     let pages: f64 = pages.split(' ').nth(1).unwrap().parse().unwrap();
@@ -56,14 +56,10 @@ fn loops_keep_nothing() {
         let _ = tch::no_grad(|| constant.shallow_clone().g_add_scalar_(1.0));
         y.sum(Kind::Double).f_backward().unwrap_err();
     });
-    bounded(
-        "an input that comes to depend on the output",
-        50_000,
-        &|| {
-            let mut z = &x * 2.0;
-            let y = apply(|z: &Tensor1<f64>| z * 2.0, &z).unwrap();
-            let _ = z.g_mul_(&y.detach());
-            let _ = z.g_add_(&y);
-        },
-    );
+    bounded("an input that depends on the output later", 50_000, &|| {
+        let mut z = &x * 2.0;
+        let y = apply(|z: &Tensor1<f64>| z * 2.0, &z).unwrap();
+        let _ = z.g_mul_(&y.detach());
+        let _ = z.g_add_(&y);
+    });
 }

@@ -60,29 +60,24 @@ fn linear_of_two_and_three() {
         let w = random.leaf([2, 4], DType::F32, &device);
         let b = random.leaf([2], DType::F32, &device);
         let burns = (twin(&x), twin(&w), twin(&b));
-        let product = burns.0.clone().matmul(burns.1.clone().transpose());
-
+        let product = || burns.0.clone().matmul(burns.1.clone().transpose());
+        let gradients = |y: Tensor<2>, expected: Tensor<2>| {
+            assert_close(y.clone(), expected.clone());
+            let [grads, expected] = [y, expected].map(|y| y.powi_scalar(2).sum().backward());
+            assert_close(x.grad(&grads).unwrap(), burns.0.grad(&expected).unwrap());
+            assert_close(w.grad(&grads).unwrap(), burns.1.grad(&expected).unwrap());
+            (grads, expected)
+        };
         let y = apply(
             |(x, w): (&Tensor2<f32>, &Tensor2<f32>)| linear(x, w, None),
             (x.clone(), w.clone()),
         );
-        assert_close(y.clone(), product.clone());
-        let grads = y.powi_scalar(2).sum().backward();
-        let expected = product.powi_scalar(2).sum().backward();
-        assert_close(x.grad(&grads).unwrap(), burns.0.grad(&expected).unwrap());
-        assert_close(w.grad(&grads).unwrap(), burns.1.grad(&expected).unwrap());
-
+        gradients(y, product());
         let y = apply(
             |(x, w, b): (&Tensor2<f32>, &Tensor2<f32>, &Tensor1<f32>)| linear(x, w, Some(b)),
             (x.clone(), w.clone(), b.clone()),
         );
-        let product =
-            burns.0.clone().matmul(burns.1.clone().transpose()) + burns.2.clone().unsqueeze();
-        assert_close(y.clone(), product.clone());
-        let grads = y.powi_scalar(2).sum().backward();
-        let expected = product.powi_scalar(2).sum().backward();
-        assert_close(x.grad(&grads).unwrap(), burns.0.grad(&expected).unwrap());
-        assert_close(w.grad(&grads).unwrap(), burns.1.grad(&expected).unwrap());
+        let (grads, expected) = gradients(y, product() + burns.2.clone().unsqueeze());
         assert_close(b.grad(&grads).unwrap(), burns.2.grad(&expected).unwrap());
     }
 }

@@ -1,4 +1,4 @@
-//! Where nodes stand in burn's graph, and what they hold.
+//! The nodes in burn's graph, and the memory that they hold.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -109,7 +109,7 @@ fn an_output_without_a_history_is_a_constant() {
         let expected = [1.0_f64, 2.0].map(|x| 2.0 * x.exp());
         assert_eq!(numbers(x.grad(&grads).unwrap()), expected);
 
-        // Of several outputs, one.
+        // One of several outputs.
         let (y, z, detached) = apply(|x: &Vector| (x * 2.0, x * x, x.detach()), x.clone());
         let grads = (y * detached.clone() + z).sum().backward();
         assert_eq!(numbers(x.grad(&grads).unwrap()), [4.0, 8.0]);

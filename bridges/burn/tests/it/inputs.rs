@@ -1,4 +1,4 @@
-//! What is given: tensors in any order of memory, constants, and tensors without autodiff.
+//! Inputs: tensors in any order of memory, constants, and tensors without autodiff.
 
 use burn::backend::Flex;
 use burn::tensor::{DType, Device, Tensor, s};
@@ -31,7 +31,7 @@ fn tensors_in_any_order_of_memory() {
             );
             let expected = view(burns.clone()).matmul(w.clone().transpose());
             assert_close(y.clone(), expected.clone());
-            // The gradient comes in another order as well.
+            // A gradient that is not in row-major order either.
             let grads = y.transpose().powi_scalar(2).sum().backward();
             let expected = expected.transpose().powi_scalar(2).sum().backward();
             assert_close(x.grad(&grads).unwrap(), burns.grad(&expected).unwrap());
@@ -126,7 +126,7 @@ fn any_rank_and_no_elements() {
     }
 }
 
-/// Where burn has the numbers.
+/// The address of a tensor's elements.
 fn place(x: &Tensor<1>) -> *const f32 {
     let x = x.clone().try_into_primitive::<Flex>().unwrap();
     x.as_slice::<f32>().unwrap().as_ptr()

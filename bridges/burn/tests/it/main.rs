@@ -21,7 +21,7 @@ fn devices() -> [Device; 4] {
     ]
 }
 
-/// The same numbers for everyone.
+/// A generator with the same numbers in each run.
 struct Random(u64);
 
 impl Random {
@@ -59,7 +59,7 @@ impl Random {
     }
 }
 
-/// The same value as a leaf of its own.
+/// Returns another leaf with the same value.
 fn twin<const D: usize>(tensor: &Tensor<D>) -> Tensor<D> {
     tensor.clone().detach().require_grad()
 }
@@ -72,7 +72,7 @@ fn numbers<const D: usize>(tensor: Tensor<D>) -> Vec<f64> {
         .expect("numbers")
 }
 
-/// Equal to a few units in the last place.
+/// Asserts equality to a few units in the last place.
 #[track_caller]
 fn assert_close<const D: usize>(found: Tensor<D>, expected: Tensor<D>) {
     assert_eq!(

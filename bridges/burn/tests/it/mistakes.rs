@@ -79,7 +79,7 @@ impl Failing {
 
     #[backward(x)]
     fn backward(grad_output: Array1<f32>) -> Array1<f32> {
-        // Of another shape.
+        // A gradient of the wrong shape.
         grad_output.slice_move(pullback::ndarray::s![..1])
     }
 }

@@ -51,7 +51,7 @@ impl OfBurn {
     }
 }
 
-/// The same weights in both.
+/// Returns both models with equal weights.
 fn models(device: &Device) -> (Perceptron, OfBurn) {
     let mut random = Random(10);
     let mut layer = |inputs: usize, outputs: usize| {

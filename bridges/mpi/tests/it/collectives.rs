@@ -167,7 +167,7 @@ fn values() {
                 [2.0, 0.0, 2.0, -1.0, 2.0, -2.0]
             ]
         );
-        // Of what all have alike, each gets its part, three times.
+        // All processes have the same, so each gets three times its part.
         let own = reduce_scatter(&gathered, Axis(1), comm);
         assert_eq!(own.to_array(), x.to_array() * 3.0);
         // A view that is not in row-major order, and one without elements.

@@ -1,4 +1,4 @@
-//! The examples do what they say, on any number of processes.
+//! Runs the examples on several numbers of processes.
 
 #[path = "../../examples/columns.rs"]
 #[expect(dead_code, reason = "its `main`")]
@@ -46,7 +46,7 @@ fn steps_with_delays_take_as_long_as_the_model_says() {
         let latencies = [5, 20].map(Duration::from_millis);
         let compared =
             step_time::compare(comm, (4, 64, 16), (&latencies, &[1, 1 << 20]), 5).unwrap();
-        // What the delays add: another program on these processors may take more of the rest.
+        // Only the delays: other programs on these processors may slow down the rest.
         let (short, long) = compared.split_at(4);
         for (short, long) in short.iter().zip(long) {
             let ratio = (long.measured - short.measured) / (long.model - short.model);

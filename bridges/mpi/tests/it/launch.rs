@@ -1,5 +1,5 @@
-//! A test of several processes: the test that the runner calls starts `mpirun` on this very binary, with its own name,
-//! and there the same test runs its body.
+//! Tests of several processes: a test starts `mpirun` on its own binary with its own name, and in those processes the
+//! test runs its body.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use std::{env, fs, thread};
 
 use pullback_mpi::Communicator;
 
-/// No test takes longer.
+/// The longest time of a test.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// What a program of several processes left.
+/// The exit status, the output and the time of a program of several processes.
 pub(crate) struct Outcome {
     pub(crate) status: ExitStatus,
     pub(crate) text: String,
@@ -41,7 +41,7 @@ pub(crate) fn on<F: FnOnce(&Communicator)>(sizes: &[usize], body: F) {
     }
 }
 
-/// Runs `body` on so many processes, of which one is to fail; `None` on these processes, and where there is no MPI.
+/// Runs `body` on so many processes, one of which must fail. Returns `None` on these processes, and without MPI.
 pub(crate) fn failing<F: FnOnce(&Communicator)>(size: usize, body: F) -> Option<Outcome> {
     if is_process() {
         inside(body);
@@ -57,12 +57,12 @@ fn inside(body: impl FnOnce(&Communicator)) {
     });
 }
 
-/// Whether this is one of the processes that `mpirun` has started.
+/// Returns whether `mpirun` has started this process.
 fn is_process() -> bool {
     env::var_os("PULLBACK_MPI_TEST").is_some()
 }
 
-/// Starts the test that has the closure `F` in it on so many processes; `None` if there is no `mpirun`.
+/// Starts the test that defines the closure `F` on so many processes; `None` without `mpirun`.
 fn start<F>(size: usize) -> Option<Outcome> {
     let name = std::any::type_name::<F>().trim_end_matches("::{{closure}}");
     let (_, name) = name.split_once("::").expect("the name of the crate first");
@@ -78,7 +78,7 @@ fn start<F>(size: usize) -> Option<Outcome> {
     Some(outcome)
 }
 
-/// A command that starts a program on so many processes, of which none draws from more than one processor.
+/// Returns a command that starts a program on so many processes, each with one thread.
 pub(crate) fn mpirun(size: usize) -> Command {
     let mut command = Command::new("mpirun");
     command.args([
@@ -89,16 +89,15 @@ pub(crate) fn mpirun(size: usize) -> Command {
         "none",
     ]);
     command.env("PULLBACK_NUM_THREADS", "1");
-    // What processes say is compared; where they were is not.
+    // Tests compare messages, which a backtrace would follow.
     command.env("RUST_BACKTRACE", "0");
-    // Tests in containers run as root, which Open MPI wants to be told twice.
+    // Open MPI needs both variables to run as root, as tests in containers do.
     command.env("OMPI_ALLOW_RUN_AS_ROOT", "1");
     command.env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
     command
 }
 
-/// Runs the command within the limit of time, and no other one meanwhile: times are measured. `None` if there is no
-/// `mpirun`.
+/// Runs the command within the limit of time, alone, as tests measure times. `None` without `mpirun`.
 pub(crate) fn run(command: &mut Command) -> Option<Outcome> {
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -139,8 +138,8 @@ pub(crate) fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("mpi-{name}"))
 }
 
-/// Returns the largest difference between these numbers and those of one process, which writes them down for the
-/// others: it has to run first.
+/// Returns the largest difference between these numbers and those of one process, which runs first and writes them
+/// into a file.
 pub(crate) fn from_one_process(name: &str, numbers: &[f64], comm: &Communicator) -> f64 {
     let path = file(name);
     if comm.size() == 1 {

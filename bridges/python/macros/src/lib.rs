@@ -22,7 +22,7 @@ impl Parse for Module {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         let name = input.parse()?;
         if input.parse::<Option<Token![:]>>()?.is_none() {
-            return Err(input.error("the module's name comes first: `kernels: linear, squash`"));
+            return Err(input.error("begin with the module's name: `kernels: linear, squash`"));
         }
         let functions = Punctuated::<Path, Token![,]>::parse_terminated(input)?;
         if functions.is_empty() {
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn mistakes_are_errors() {
-        let first = "the module's name comes first: `kernels: linear, squash`";
+        let first = "begin with the module's name: `kernels: linear, squash`";
         let twice = "the module has a `squash` already; rename one in a `use … as …`";
         for (text, expected) in [
             ("kernels: squash, ops::linear", None),

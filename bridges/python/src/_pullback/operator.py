@@ -49,7 +49,7 @@ def define(function, namespace):
         """Returns the call with its values, and its tensors."""
         given = [place for place in places if arguments[place] is not None]
         tensors = [arguments[place] for place in given]
-        # The call needs only to know which tensors are given.
+        # A call needs no tensors, but which of them are given.
         values = tuple(place in given or argument for place, argument in enumerate(arguments))
         return Call(function, values), tensors
 

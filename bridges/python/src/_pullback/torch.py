@@ -45,7 +45,7 @@ def check(call, tensors):
         if tensor.device.type != "cpu":
             raise ValueError(
                 f"{call.name}: `{name}` is on {tensor.device}; the function runs on the CPU: pass `{name}.cpu()`, and "
-                "the gradient goes back through it"
+                "its gradient is moved back"
             )
         if tensor.layout is not torch.strided:
             raise TypeError(f"{call.name}: `{name}` has the layout {tensor.layout}; pass `{name}.to_dense()`")
@@ -94,7 +94,7 @@ class Node(torch.autograd.Function):
         if torch._C._are_functorch_transforms_active():
             from . import transforms
 
-            # Of many gradients, as under `vmap`, only the innermost call gets values.
+            # Under `vmap`, gradients have values only in the innermost call.
             call, tensors = gradients_of(ctx.call, tensors, grads, requires_grad)
             return (None, None, *transforms.Node.apply(call, *tensors))
         recording = ctx.recording

@@ -1,4 +1,4 @@
-//! What is refused, and what is an error of backward.
+//! Errors of calls and of backward.
 
 use pullback::ndarray::{Array1, ArrayView1};
 use pullback::prelude::*;

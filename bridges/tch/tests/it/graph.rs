@@ -1,4 +1,4 @@
-//! What libtorch does with its graph: gradients of gradients, what is computed, and what is freed.
+//! Nodes in libtorch's graph: gradients of gradients, the gradients that are computed, and when memory is freed.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

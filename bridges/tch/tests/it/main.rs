@@ -52,6 +52,17 @@ fn gradients(of: &Tensor, inputs: &[&Tensor]) -> Vec<Tensor> {
     Tensor::run_backward(&[of.sum(of.kind())], inputs, true, true)
 }
 
+/// Asserts equal values, and equal gradients of a weighted sum.
+#[track_caller]
+fn assert_same(found: &Tensor, expected: &Tensor, inputs: &[&Tensor], tolerance: f64) {
+    assert_close(found, expected, tolerance);
+    let weights = random(200, &found.size(), found.kind());
+    let [found, expected] = [found, expected].map(|y| gradients(&(y * &weights), inputs));
+    for (found, expected) in found.iter().zip(&expected) {
+        assert_close(found, expected, tolerance);
+    }
+}
+
 fn squash_of_libtorch(x: &Tensor, limit: &Tensor) -> Tensor {
     x / ((x / limit).square() + 1.0).sqrt()
 }
