@@ -45,7 +45,7 @@ fn target_of(path: &Path) -> io::Result<(PathBuf, Option<Permissions>)> {
             Err(_) => return permissions_of(&target).map(|permissions| (target, permissions)),
         }
     }
-    let what = format!("more than {MOST_LINKS} links, one to the other");
+    let what = format!("a chain of more than {MOST_LINKS} links");
     Err(io::Error::new(io::ErrorKind::InvalidInput, what))
 }
 
@@ -53,7 +53,7 @@ fn permissions_of(target: &Path) -> io::Result<Option<Permissions>> {
     match fs::metadata(target) {
         Ok(about) if about.is_file() => Ok(Some(about.permissions())),
         Ok(_) => {
-            let what = "there is something that is not a regular file";
+            let what = "the path exists and is not a regular file";
             Err(io::Error::new(io::ErrorKind::InvalidInput, what))
         }
         Err(_) => Ok(None),
@@ -71,7 +71,7 @@ impl Beside {
     fn create(target: &Path, permissions: Option<&Permissions>) -> io::Result<(Self, File)> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         if target.file_name().is_none() {
-            let what = "the path does not end in a file's name";
+            let what = "the path does not end with the name of a file";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         }
         let mut options = OpenOptions::new();

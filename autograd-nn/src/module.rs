@@ -169,7 +169,7 @@ pub trait Module: Any + Send + Sync {
         let mut seen: HashMap<ParameterId, AnyTensor> = HashMap::new();
         each_parameter_mut(self.as_module_mut(), |parameter| {
             if let Some(tensor) = seen.get(&parameter.id()) {
-                return parameter.show(tensor);
+                return parameter.set_tensor(tensor);
             }
             parameter.set_requires_grad(required);
             seen.insert(parameter.id(), parameter.to_any());

@@ -360,7 +360,7 @@ fn gradients_reach_what_is_registered() {
         linear
             .parameters()
             .iter()
-            .all(|parameter| { !parameter.look_at_grad_any(&mut |_| ()) })
+            .all(|parameter| { !parameter.with_grad_any(&mut |_| ()) })
     );
     linear.requires_grad(false);
     assert!(!linear.forward(&input).requires_grad());

@@ -73,7 +73,7 @@ pub fn truncated_normal<T: Element, S: IntoDimension>(
     is_normal("truncated_normal", mean, std);
     assert!(
         low < high,
-        "truncated_normal between {low} and {high}: there is nothing between them"
+        "truncated_normal between {low} and {high}: `low` must be below `high`"
     );
     let [mut from, mut to] = [low, high].map(|bound| (bound - mean) / std);
     // Shares close to 1 have few digits left, so numbers above the mean are drawn as mirror images.
@@ -103,7 +103,7 @@ fn share_below(x: f64) -> f64 {
 fn is_normal(function: &str, mean: f64, std: f64) {
     assert!(
         mean.is_finite() && std.is_finite() && std >= 0.0,
-        "{function} with the mean {mean} and the standard deviation {std}: they must be finite, and the deviation not negative"
+        "{function} with the mean {mean} and the standard deviation {std}: both must be finite, and the deviation at least 0"
     );
 }
 

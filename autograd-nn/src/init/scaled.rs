@@ -167,7 +167,7 @@ pub fn kaiming_normal<T: Element, S: IntoDimension>(
 fn xavier_std(shape: &[usize], gain: f64) -> f64 {
     assert!(
         gain.is_finite() && gain >= 0.0,
-        "a gain of {gain} for weights of shape {shape:?}: it must be neither negative nor infinite"
+        "a gain of {gain} for weights of shape {shape:?}: it must be finite and at least 0"
     );
     let (inputs, outputs) = fans(shape);
     gain * (2.0 / at_least_one(inputs + outputs)).sqrt()

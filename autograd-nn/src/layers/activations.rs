@@ -202,7 +202,7 @@ impl Softplus {
     pub fn new(beta: f64) -> Self {
         assert!(
             beta.is_finite() && beta > 0.0,
-            "Softplus with the beta {beta}: it must be above 0 and finite"
+            "Softplus with the beta {beta}: it must be finite and above 0"
         );
         Self { beta }
     }
@@ -259,7 +259,7 @@ impl<T: Element, D: Dimension> Forward<&Tensor<T, D>> for Softmax {
     #[track_caller]
     fn forward(&self, input: &Tensor<T, D>) -> Tensor<T, D> {
         let fits = self.dim < input.ndim();
-        shapes::fits(self, input.shape(), fits, "it has no such axis");
+        shapes::fits(self, input.shape(), fits, "the axis is out of range");
         input.softmax(Axis(self.dim))
     }
 }

@@ -55,8 +55,9 @@ impl<T: Element> Embedding<T> {
         let rows = self.weight.shape()[0];
         if let Some(index) = indices.iter().find(|&&index| index >= rows) {
             panic!(
-                "Embedding({}) of the index {index}: it has no such row",
-                self.options()
+                "Embedding({}): the index {index} is out of range for {}",
+                self.options(),
+                counted(rows, "row", "rows")
             )
         }
         match self.padding_idx {
@@ -140,7 +141,7 @@ impl<T: Element> EmbeddingBuilder<T> {
             let rows = self.shape[0];
             assert!(
                 padding < rows,
-                "Embedding of {} with the padding {padding}: there is no such row",
+                "Embedding of {}: the padding index {padding} is out of range",
                 counted(rows, "row", "rows")
             );
             values.row_mut(padding).fill(T::zero());

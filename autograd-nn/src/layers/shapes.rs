@@ -49,6 +49,6 @@ pub(super) fn fits(layer: &dyn Module, shape: &[usize], fits: bool, wrong: impl 
 pub(super) fn is_eps(layer: &str, eps: f64) {
     assert!(
         eps.is_finite() && eps >= 0.0,
-        "{layer} with the eps {eps}: it must be neither negative nor infinite"
+        "{layer} with the eps {eps}: it must be finite and at least 0"
     );
 }

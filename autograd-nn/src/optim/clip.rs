@@ -75,7 +75,7 @@ impl std::error::Error for NonFiniteNorm {}
 pub fn grad_norm(model: &(impl Field + ?Sized), kind: Norm) -> f64 {
     let mut total = 0.0;
     each_once(model, |parameter| {
-        parameter.look_at_grad_any(&mut |grad| {
+        parameter.with_grad_any(&mut |grad| {
             let norm = match grad {
                 AnyView::F32(grad) => norm_of(&grad, kind),
                 AnyView::F64(grad) => norm_of(&grad, kind),

@@ -87,7 +87,7 @@ impl<R: Rule> FirstOrder<R> {
         if group.rate != self.rate {
             assert!(
                 self.rate > 0.0,
-                "a group has the learning rate {}, which has no ratio to that of the optimizer, 0",
+                "a group has the learning rate {}, but the optimizer's is 0: their ratio is undefined",
                 group.rate
             );
             settings.lr_scale *= group.rate / self.rate;

@@ -39,20 +39,20 @@ impl<R> Group<R> {
         }
         let matching = slots.iter().find(|slot| self.matches(&slot.path));
         let reason = match matching {
-            None if slots.is_empty() => "the model has none".to_owned(),
+            None if slots.is_empty() => "the model has no parameters".to_owned(),
             None => {
                 let paths = slots.iter().filter(is_own).map(|slot| &slot.path[..]);
                 format!(
-                    "none of their paths matches: {}",
+                    "it matches none of the paths {}",
                     listed(&paths.collect::<Vec<_>>())
                 )
             }
             Some(slot) => match slot.tied_to {
                 Some(first) => format!(
-                    "`{}` is tied to `{}` and belongs where that does",
+                    "`{}` is tied to `{}`, which decides the group",
                     slot.path, slots[first].path
                 ),
-                None => format!("`{}` belongs to a group before it", slot.path),
+                None => format!("`{}` belongs to an earlier group", slot.path),
             },
         };
         Some(format!(

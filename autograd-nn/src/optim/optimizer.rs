@@ -95,7 +95,7 @@ pub trait Optimizer {
     /// let error = Sgd::new(0.5).load_state_dict(&model, &optimizer.state_dict()).unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
-    ///     "the state does not fit: `0.momentum_buffer` was not expected, found f64 of shape [1]"
+    ///     "the state does not fit: `0.momentum_buffer` is unexpected, found f64 of shape [1]"
     /// );
     /// # Ok::<(), pullback::nn::StateError>(())
     /// ```

@@ -77,14 +77,14 @@ pub(super) fn mismatch(slots: &[Slot], model: &dyn Field) -> Option<String> {
         let shape = parameter.shape();
         problem = Some(match slot {
             Some(slot) if path.to_string() == slot.path && shape == slot.shape => {
-                format!("`{path}` of shape {shape:?} is another parameter than before")
+                format!("`{path}` is not the parameter of the previous step")
             }
             Some(slot) => format!(
-                "found `{path}` of shape {shape:?} where `{}` of shape {:?} was before",
+                "found `{path}` of shape {shape:?} in place of `{}` of shape {:?}",
                 slot.path, slot.shape
             ),
             None => format!(
-                "`{path}` of shape {shape:?} was not there before, in a model of {}",
+                "`{path}` of shape {shape:?} was not in the previous step, which had {}",
                 counted(slots.len(), "parameter", "parameters")
             ),
         });
@@ -92,7 +92,7 @@ pub(super) fn mismatch(slots: &[Slot], model: &dyn Field) -> Option<String> {
     problem.or_else(|| {
         let slot = slots.get(count)?;
         let (path, shape) = (&slot.path, &slot.shape);
-        Some(format!("`{path}` of shape {shape:?} is no longer there"))
+        Some(format!("`{path}` of shape {shape:?} is missing"))
     })
 }
 

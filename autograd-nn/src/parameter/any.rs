@@ -19,7 +19,7 @@ use crate::parameter::{Parameter, ParameterId};
 /// v.set_grad(array![4.0]);
 /// let mut squares = 0.0;
 /// for parameter in [&w as &dyn AnyParameter, &v] {
-///     parameter.look_at_grad_any(&mut |grad| {
+///     parameter.with_grad_any(&mut |grad| {
 ///         squares += match grad {
 ///             AnyView::F32(grad) => grad.iter().map(|&x| f64::from(x * x)).sum::<f64>(),
 ///             AnyView::F64(grad) => grad.iter().map(|x| x * x).sum(),
@@ -125,10 +125,10 @@ pub trait AnyParameter: Send + Sync + sealed::Sealed {
     /// use pullback::nn::{AnyParameter, Parameter};
     ///
     /// let (mut w, other) = (Parameter::new(array![1.0]), Parameter::new(array![2.0]));
-    /// w.show(&other.to_any());
+    /// w.set_tensor(&other.to_any());
     /// assert!(w.item() == 2.0 && w.id() != other.id());
     /// ```
-    fn show(&mut self, tensor: &AnyTensor);
+    fn set_tensor(&mut self, tensor: &AnyTensor);
 
     /// Changes the value in place; see [`Tensor::update`].
     fn update_any(&mut self, change: &mut dyn FnMut(AnyViewMut<'_>));
@@ -158,7 +158,7 @@ pub trait AnyParameter: Send + Sync + sealed::Sealed {
 
     /// Reads the gradient without copying it. Returns false if the parameter has no gradient. See
     /// [`Tensor::with_grad`].
-    fn look_at_grad_any(&self, look: &mut dyn FnMut(AnyView<'_>)) -> bool;
+    fn with_grad_any(&self, read: &mut dyn FnMut(AnyView<'_>)) -> bool;
 
     /// Drops the gradient.
     fn zero_grad(&self);
@@ -198,16 +198,16 @@ impl<T: Element, D: Dimension + 'static> AnyParameter for Parameter<T, D> {
     }
 
     fn tie(&mut self, other: &dyn AnyParameter) {
-        self.show(&other.to_any());
+        self.set_tensor(&other.to_any());
         self.id = other.id();
     }
 
-    fn show(&mut self, tensor: &AnyTensor) {
+    fn set_tensor(&mut self, tensor: &AnyTensor) {
         let same_type = tensor.to_tensor::<T>();
         match same_type.and_then(Tensor::into_dimensionality::<D>) {
             Some(tensor) if tensor.shape() == self.shape() => self.tensor = tensor,
             _ => panic!(
-                "a parameter of shape {:?} cannot show a tensor of shape {:?} or of another element type",
+                "set_tensor of a parameter of shape {:?} with a tensor of shape {:?}: the shapes or element types differ",
                 self.shape(),
                 tensor.shape()
             ),
@@ -233,10 +233,10 @@ impl<T: Element, D: Dimension + 'static> AnyParameter for Parameter<T, D> {
         done.is_some()
     }
 
-    fn look_at_grad_any(&self, look: &mut dyn FnMut(AnyView<'_>)) -> bool {
+    fn with_grad_any(&self, read: &mut dyn FnMut(AnyView<'_>)) -> bool {
         let done = self
             .tensor
-            .with_grad(|grad| look(T::into_any(grad.into_dyn())));
+            .with_grad(|grad| read(T::into_any(grad.into_dyn())));
         done.is_some()
     }
 

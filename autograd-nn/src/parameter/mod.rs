@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "of shape [1] cannot show a tensor of shape [2]")]
+    #[should_panic(expected = "set_tensor of a parameter of shape [1] with a tensor of shape [2]")]
     fn ties_need_one_shape() {
         Parameter::new(array![1.0]).tie(&Parameter::new(array![1.0, 2.0]));
     }

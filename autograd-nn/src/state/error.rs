@@ -99,7 +99,7 @@ impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Missing { key, expected } => write!(f, "`{key}` is missing, expected {expected}"),
-            Self::Unexpected { key, found } => write!(f, "`{key}` was not expected, found {found}"),
+            Self::Unexpected { key, found } => write!(f, "`{key}` is unexpected, found {found}"),
             Self::Mismatched {
                 key,
                 expected,

@@ -247,7 +247,7 @@ impl VisitorMut for Copy {
     fn parameter(&mut self, _: &ParameterPath<'_>, parameter: &mut dyn AnyParameter) {
         let id = parameter.id();
         if let Some(tensor) = self.done.get(&id) {
-            parameter.show(tensor);
+            parameter.set_tensor(tensor);
             return;
         }
         let Some(value) = self.values.parameters.remove(&id) else {

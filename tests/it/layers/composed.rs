@@ -52,7 +52,7 @@ fn ranks_change_along_the_way() {
     let with_grad = model
         .parameters()
         .into_iter()
-        .filter(|p| p.look_at_grad_any(&mut |_| ()))
+        .filter(|p| p.with_grad_any(&mut |_| ()))
         .count();
     assert_eq!(with_grad, 7);
 }

@@ -55,7 +55,7 @@ fn set_all(module: &mut dyn Module, mut value: impl FnMut(&[usize]) -> TensorD<f
     impl VisitorMut for Set<'_> {
         fn parameter(&mut self, _: &ParameterPath<'_>, parameter: &mut dyn AnyParameter) {
             let value = (self.0)(parameter.shape());
-            parameter.show(&value.into());
+            parameter.set_tensor(&value.into());
         }
     }
     module.visit_mut(&ParameterPath::root(), &mut Set(&mut value));

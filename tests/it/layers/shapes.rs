@@ -31,12 +31,12 @@ fn layers_of_rows_name_themselves_and_the_shape() {
     let layer = Embedding::<f64>::new(3, 6, g);
     says(
         || layer.forward(&[0, 3][..]),
-        "Embedding(3, 6) of the index 3: it has no such row",
+        "Embedding(3, 6): the index 3 is out of range for 3 rows",
     );
     let layer = Softmax::new(2);
     says(
         || layer.forward(&tensor((4, 3), 1)),
-        "Softmax(dim=2) of a tensor of shape [4, 3]: it has no such axis",
+        "Softmax(dim=2) of a tensor of shape [4, 3]: the axis is out of range",
     );
 }
 
@@ -111,7 +111,7 @@ fn options_that_do_not_fit_are_refused_by_name() {
     let expected = "MultiheadAttention of length 4 with 3 heads";
     says(|| MultiheadAttention::<f64>::new(4, 3, g), expected);
     let table = Embedding::<f64>::builder(3, 1).padding_idx(3);
-    says(|| table.build(g), "Embedding of 3 rows with the padding 3");
+    says(|| table.build(g), "Embedding of 3 rows: the padding index 3");
     says(
         || GroupNorm::<f64>::new(0, 4),
         "GroupNorm of 4 channels in 0 groups",

@@ -34,21 +34,21 @@ fn another_model_is_refused_at_the_callers_line() {
     more.push(vector(3.0));
     assert_eq!(
         step(sgd(), &mut first, &mut more),
-        "step of another model: `2` of shape [1] was not there before, in a model of 2 parameters"
+        "step of another model: `2` of shape [1] was not in the previous step, which had 2 parameters"
     );
     let mut fewer = first[..1].to_vec();
     assert_eq!(
         step(sgd(), &mut first, &mut fewer),
-        "step of another model: `1` of shape [1] is no longer there"
+        "step of another model: `1` of shape [1] is missing"
     );
     assert_eq!(
         step(sgd(), &mut first, &mut model()),
-        "step of another model: `0` of shape [1] is another parameter than before"
+        "step of another model: `0` is not the parameter of the previous step"
     );
     let mut longer = vec![first[0].clone(), Parameter::new(array![1.0, 2.0])];
     assert_eq!(
         step(sgd(), &mut first, &mut longer),
-        "step of another model: found `1` of shape [2] where `1` of shape [1] was before"
+        "step of another model: found `1` of shape [2] in place of `1` of shape [1]"
     );
 }
 
@@ -113,7 +113,7 @@ fn settings_that_make_no_sense_are_refused_by_name() {
     );
     assert_eq!(
         refused(|| drop(Sgd::new(0.0).param_group(|_| true, |_| Sgd::new(1.0)))),
-        "a group has the learning rate 1, which has no ratio to that of the optimizer, 0"
+        "a group has the learning rate 1, but the optimizer's is 0: their ratio is undefined"
     );
     let nested = |group: Sgd| group.param_group(|_| true, |group| group);
     assert_eq!(
@@ -155,11 +155,11 @@ fn a_group_without_parameters_is_refused_by_the_first_step() {
     let start = "no parameter belongs to the group of tests/it/optim/refused.rs";
     assert_eq!(
         refused_of(sgd().param_group(|path| path == "2", slow), &mut model()),
-        format!("{start} none of their paths matches: `0`, `1`")
+        format!("{start} it matches none of the paths `0`, `1`")
     );
     assert_eq!(
         refused_of(sgd().param_group(|path| path == "2", slow), &mut vec![]),
-        format!("{start} the model has none")
+        format!("{start} the model has no parameters")
     );
     let mut many: Vec<Vector> = (0..14).map(|_| vector(0.0)).collect();
     let text = refused_of(sgd().param_group(str::is_empty, slow), &mut many);
@@ -169,13 +169,13 @@ fn a_group_without_parameters_is_refused_by_the_first_step() {
         .param_group(|path| path == "1", slow);
     assert_eq!(
         refused_of(covered, &mut model()),
-        format!("{start} `1` belongs to a group before it")
+        format!("{start} `1` belongs to an earlier group")
     );
     let first = vector(1.0);
     let mut tied = vec![first.clone(), first];
     assert_eq!(
         refused_of(sgd().param_group(|path| path == "1", slow), &mut tied),
-        format!("{start} `1` is tied to `0` and belongs where that does")
+        format!("{start} `1` is tied to `0`, which decides the group")
     );
     // Before anything is changed, by a state that is loaded too.
     assert_eq!(tied[0].item(), 1.0);

@@ -144,7 +144,7 @@ fn all_that_does_not_fit_is_named_and_nothing_is_changed() {
             "`0.0.exp_avg` has shape [4], expected [2, 2]",
             "`0.1.exp_avg` has elements of f64, expected f32",
             "`0.1.exp_avg_sq` is missing, expected f32 of shape [2]",
-            "`2.0.step` was not expected, found f64 of shape []",
+            "`2.0.step` is unexpected, found f64 of shape []",
         ]
     );
     assert_eq!(bits(&optimizer.state_dict()), bits(&good));

@@ -112,7 +112,7 @@ fn a_checkpoint_that_does_not_fit_changes_nothing() {
         .to_string();
     for named in [
         "`model.weight` is missing",
-        "`model.0.weight` was not expected",
+        "`model.0.weight` is unexpected",
     ] {
         assert!(error.contains(named), "{error}");
     }

@@ -195,7 +195,7 @@ fn every_difference_from_a_file_is_named_and_nothing_changed() {
     let shown = format!(
         "the state in {} does not fit: `layers.0.weight` has shape [9, 3], expected [2, 3]; \
          `layers.1.mean` is missing, expected f32 of shape [1]; \
-         `layers.0.wieght` was not expected, found f32 of shape [2, 3]",
+         `layers.0.wieght` is unexpected, found f32 of shape [2, 3]",
         path.display()
     );
     assert_eq!(error.to_string(), shown);
@@ -251,7 +251,7 @@ fn metadata_that_readers_would_misread_are_refused() {
     assert!(
         error
             .to_string()
-            .contains("the metadata say `weight` for `best`"),
+            .contains("the metadata map `best` to `weight`"),
         "{error}"
     );
     assert!(state.save_safetensors(&path, &[("version", "2")]).is_err());
@@ -291,7 +291,7 @@ fn a_file_that_is_there_survives_what_fails() {
     assert!(
         is_folder
             .to_string()
-            .ends_with("there is something that is not a regular file")
+            .ends_with("the path exists and is not a regular file")
     );
     assert!(model(2).save_safetensors(Path::new("/dev/full")).is_err());
     assert!(

@@ -29,21 +29,21 @@ fn files_that_are_none_are_refused() {
     let cases: [(Vec<u8>, &str); 9] = [
         (
             vec![],
-            "it has 0 bytes, and the length of its header alone takes 8",
+            "it has 0 bytes, but the length of its header takes 8",
         ),
         (vec![0; 7], "it has 7 bytes"),
         (vec![0; 8], "its header does not begin with `{`"),
         (
             length(3, "{}"),
-            "its header should have 3 bytes, and the file has 2 for it",
+            "its header has 3 bytes, but the file ends after 2",
         ),
         (
             length(u64::MAX, "{}"),
-            "its header should have 18446744073709551615 bytes, more than 100000000",
+            "its header has 18446744073709551615 bytes, more than 100000000",
         ),
         (
             length(100_000_000, "{}"),
-            "its header should have 100000000 bytes, and the file has 2 for it",
+            "its header has 100000000 bytes, but the file ends after 2",
         ),
         (
             length(2, "\0\0"),
@@ -51,7 +51,7 @@ fn files_that_are_none_are_refused() {
         ),
         (
             length(2, "{}x"),
-            "its header describes 0 bytes of elements, and the file has 1",
+            "its header describes 0 bytes of elements, but the file has 1",
         ),
         (
             b"\x80\x02}q\x00X\x06\x00\x00\x00weight".to_vec(),
@@ -127,22 +127,22 @@ const HEADERS: &[(&str, usize, &str)] = &[
     (
         r#"{"a":{"dtype":"F32","dtype":"F32","shape":[1],"data_offsets":[0,4]}}"#,
         4,
-        "its header: `a`: `dtype` is there twice",
+        "its header: `a`: `dtype` occurs twice",
     ),
     (
         r#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}"#,
         4,
-        "its header: `a` is there twice",
+        "its header: `a` occurs twice",
     ),
     (
         r#"{"__metadata__":{},"__metadata__":{}}"#,
         0,
-        "its header: `__metadata__` is there twice",
+        "its header: `__metadata__` occurs twice",
     ),
     (
         r#"{"__metadata__":{"k":"1","k":"1"}}"#,
         0,
-        "its header: `k` is there twice",
+        "its header: `k` occurs twice",
     ),
     (
         r#"{"__metadata__":{"k":1}}"#,
@@ -157,7 +157,7 @@ const HEADERS: &[(&str, usize, &str)] = &[
     (
         r#"{"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},"\u0061":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}"#,
         0,
-        "its header: `a` is there twice",
+        "its header: `a` occurs twice",
     ),
     (
         r#"{"a":{"dtype":"F32","shape":[1],"packed":true,"data_offsets":[0,4]}}"#,
@@ -168,17 +168,17 @@ const HEADERS: &[(&str, usize, &str)] = &[
     (
         r#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}"#,
         3,
-        "its header describes 4 bytes of elements, and the file has 3",
+        "its header describes 4 bytes of elements, but the file has 3",
     ),
     (
         r#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}"#,
         5,
-        "its header describes 4 bytes of elements, and the file has 5",
+        "its header describes 4 bytes of elements, but the file has 5",
     ),
     (
         r#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}}"#,
         8,
-        "the bytes of `a` are [4, 8], and those before it end at 0",
+        "the bytes of `a` are [4, 8], but should begin at 0",
     ),
     (
         r#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}}"#,
@@ -188,27 +188,27 @@ const HEADERS: &[(&str, usize, &str)] = &[
     (
         r#"{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}}"#,
         8,
-        "the bytes of `b` are [4, 8], and those before it end at 8",
+        "the bytes of `b` are [4, 8], but should begin at 8",
     ),
     (
         r#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}}"#,
         12,
-        "the bytes of `b` are [8, 12], and those before it end at 4",
+        "the bytes of `b` are [8, 12], but should begin at 4",
     ),
     (
         r#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,8]}}"#,
         8,
-        "`a` has 8 bytes, and F32 of shape [1] takes 4",
+        "`a` has 8 bytes, but F32 of shape [1] takes 4",
     ),
     (
         r#"{"a":{"dtype":"F64","shape":[1],"data_offsets":[0,4]}}"#,
         4,
-        "`a` has 4 bytes, and F64 of shape [1] takes 8",
+        "`a` has 4 bytes, but F64 of shape [1] takes 8",
     ),
     (
         r#"{"a":{"dtype":"F4","shape":[3],"data_offsets":[0,1]}}"#,
         1,
-        "`a` has 1 byte, and F4 of shape [3] takes 2",
+        "`a` has 1 byte, but F4 of shape [3] takes 2",
     ),
     (
         r#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,18446744073709551615]}}"#,
@@ -224,7 +224,7 @@ const HEADERS: &[(&str, usize, &str)] = &[
     (
         r#"{"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}}"#,
         0,
-        "the shape [4294967296, 4294967296] of `a`, of F32, is larger than any memory",
+        "the shape [4294967296, 4294967296] of `a`, of F32, does not fit into memory",
     ),
     (
         r#"{"a":{"dtype":"F32","shape":[0,4294967296,4294967296],"data_offsets":[0,0]}}"#,
@@ -239,7 +239,7 @@ const HEADERS: &[(&str, usize, &str)] = &[
     (
         r#"{"a":{"dtype":"F32","shape":[0],"data_offsets":[0,4]}}"#,
         4,
-        "`a` has 4 bytes, and F32 of shape [0] takes 0",
+        "`a` has 4 bytes, but F32 of shape [0] takes 0",
     ),
 ];
 

@@ -134,7 +134,7 @@ fn every_difference_is_named_and_nothing_changed() {
          `layers.0.bias` is f32 of shape [1], expected f64 of shape [2]; \
          `layers.1.weight` has elements of f64, expected f32; \
          `layers.0.mean` is missing, expected f32 of shape [1]; \
-         `layer.1.mean` was not expected, found f32 of shape [1]"
+         `layer.1.mean` is unexpected, found f32 of shape [1]"
     );
     let StateError::Keys {
         path: None,
@@ -182,7 +182,7 @@ fn buffers_that_are_not_persistent_are_not_expected() {
     state.insert("layers.0.scratch", array![1.0_f32]);
     let error = model(5).load_state_dict(&state, true).unwrap_err();
     let text =
-        "the state does not fit: `layers.0.scratch` was not expected, found f32 of shape [1]";
+        "the state does not fit: `layers.0.scratch` is unexpected, found f32 of shape [1]";
     assert_eq!(error.to_string(), text);
 }
 

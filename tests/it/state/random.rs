@@ -52,7 +52,7 @@ fn seeds_have_their_paths_and_all_their_bits() {
     assert_eq!(
         error.to_string(),
         "the state does not fit: `0.0.seeds` is 0.5, expected whole numbers of at least 0 and below 2³²; \
-         `1.dropout.seeds` has elements of f32, expected f64; `2` was not expected, found f64 of shape []"
+         `1.dropout.seeds` has elements of f32, expected f64; `2` is unexpected, found f64 of shape []"
     );
     assert_eq!(bits(&model.random_state()), before);
 }
@@ -79,7 +79,7 @@ fn a_checkpoint_whose_seeds_do_not_fit_changes_nothing() {
     let before = bits(&plain.state_dict());
     let error = load_checkpoint(&path, &mut plain).unwrap_err().to_string();
     assert!(
-        error.ends_with("`random.1.seeds` was not expected, found f64 of shape [4]"),
+        error.ends_with("`random.1.seeds` is unexpected, found f64 of shape [4]"),
         "{error}"
     );
     assert_eq!(bits(&plain.state_dict()), before);

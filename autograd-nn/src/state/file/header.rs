@@ -35,7 +35,7 @@ pub(super) struct Header {
 pub(super) fn read(file: &mut dyn Read, length: u64) -> io::Result<Result<Vec<u8>, String>> {
     if length < 8 {
         let reason = format!(
-            "it has {}, and the length of its header alone takes 8",
+            "it has {}, but the length of its header takes 8",
             counted(length, "byte", "bytes")
         );
         return Ok(Err(reason));
@@ -44,13 +44,13 @@ pub(super) fn read(file: &mut dyn Read, length: u64) -> io::Result<Result<Vec<u8
     file.read_exact(&mut announced)?;
     let announced = u64::from_le_bytes(announced);
     if announced > LONGEST {
-        let reason = format!("its header should have {announced} bytes, more than {LONGEST}");
+        let reason = format!("its header has {announced} bytes, more than {LONGEST}");
         return Ok(Err(reason));
     }
     if announced > length - 8 {
         let rest = length - 8;
         let reason = format!(
-            "its header should have {}, and the file has {rest} for it",
+            "its header has {}, but the file ends after {rest}",
             counted(announced, "byte", "bytes")
         );
         return Ok(Err(reason));
@@ -127,18 +127,18 @@ fn check_places(tensors: &BTreeMap<String, Stored>, bytes: u64) -> Result<(), St
         let (dtype, shape) = (stored.dtype.name, &stored.shape);
         if begin != place || end < begin {
             return Err(format!(
-                "the bytes of `{name}` are [{begin}, {end}], and those before it end at {place}"
+                "the bytes of `{name}` are [{begin}, {end}], but should begin at {place}"
             ));
         }
         let Some(bits) = stored.bits() else {
             return Err(format!(
-                "the shape {shape:?} of `{name}`, of {dtype}, is larger than any memory"
+                "the shape {shape:?} of `{name}`, of {dtype}, does not fit into memory"
             ));
         };
         if bits != 8 * u128::from(end - begin) {
             let (has, takes) = (end - begin, bits.div_ceil(8));
             return Err(format!(
-                "`{name}` has {}, and {dtype} of shape {shape:?} takes {takes}",
+                "`{name}` has {}, but {dtype} of shape {shape:?} takes {takes}",
                 counted(has, "byte", "bytes")
             ));
         }
@@ -146,7 +146,7 @@ fn check_places(tensors: &BTreeMap<String, Stored>, bytes: u64) -> Result<(), St
     }
     if place != bytes {
         return Err(format!(
-            "its header describes {} of elements, and the file has {bytes}",
+            "its header describes {} of elements, but the file has {bytes}",
             counted(place, "byte", "bytes")
         ));
     }

@@ -165,14 +165,14 @@ fn insert<V>(entries: &mut BTreeMap<String, V>, key: Cow<'_, str>, value: V) -> 
 }
 
 fn twice(name: &str) -> String {
-    format!("`{name}` is there twice")
+    format!("`{name}` occurs twice")
 }
 
 fn expected(what: &str, found: &JsonEvent<'_>) -> String {
     let found = match found {
         JsonEvent::String(_) => "a string",
         JsonEvent::Number(number) => return format!("expected {what}, found {number}"),
-        JsonEvent::Boolean(_) => "a truth value",
+        JsonEvent::Boolean(_) => "a boolean",
         JsonEvent::Null => "null",
         JsonEvent::StartArray => "a list",
         JsonEvent::StartObject => "a map",

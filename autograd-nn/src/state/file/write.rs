@@ -91,7 +91,7 @@ impl<'a> Layout<'a> {
         for (key, value) in &all {
             if !is_reserved(key) && state.contains(value) && !state.contains(key) {
                 return Err(format!(
-                    "the metadata say `{value}` for `{key}`, which is a tensor's name: readers would take \
+                    "the metadata map `{key}` to `{value}`, the name of a tensor: readers would take \
                      `{key}` for a tensor that is tied to it"
                 ));
             }
