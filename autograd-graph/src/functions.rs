@@ -11,8 +11,8 @@ use crate::text::{bytes, count, line_of, pattern, push, series, shapes};
 use autograd_core::Shape;
 use autograd_core::inspect::SavedInfo;
 
-/// How many boxes are drawn of the nodes nearest to the outputs, and of those nearest to the leaves, where
-/// there are more than both together.
+/// The number of boxes nearest to the outputs, and nearest to the leaves, that are drawn of a graph with more than
+/// both together.
 const FIRST: usize = 1200;
 const LAST: usize = 800;
 
@@ -33,8 +33,9 @@ pub(crate) struct Functions<'a, 'g> {
     /// The box of each node.
     boxes: Vec<u32>,
     elided: Option<usize>,
-    /// The innermost frame of each box, and how many adjacent nodes it shows.
+    /// The innermost frame of each box.
     pub(crate) groups: Vec<Option<usize>>,
+    /// The number of adjacent nodes that each box shows.
     times: Vec<usize>,
     pub(crate) frames: Vec<Group>,
 }

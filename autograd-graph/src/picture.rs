@@ -2,7 +2,7 @@
 
 use crate::nodes::Totals;
 
-/// What a box represents.
+/// The kind of a box.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Function,
@@ -19,7 +19,7 @@ pub(crate) enum Kind {
 pub(crate) struct Shown {
     pub(crate) kind: Kind,
     pub(crate) title: String,
-    /// How many adjacent nodes it represents.
+    /// The number of adjacent nodes that the box represents.
     pub(crate) times: usize,
     pub(crate) lines: Vec<String>,
     /// Details, a line each.

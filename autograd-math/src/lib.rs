@@ -1,9 +1,9 @@
-//! Turns a formula in LaTeX into Markdown for documentation: `math!`.
+//! `math!` turns a formula in LaTeX into Markdown for documentation.
 //!
-//! `literal` reads the strings, `markdown` writes the paragraph. With the feature `mathml`, `mathml` makes an
-//! element of the formula that browsers set; `tidy` removes all but what `written` lists; without it,
-//! the formula stays a block of code, and nothing more is compiled. Either way the documentation has the same
-//! paragraphs.
+//! `literal` reads the strings, and `markdown` writes the paragraph. With the feature `mathml`, `mathml` makes an
+//! element of the formula that browsers typeset, and `tidy` removes everything that `written` does not list. Without the
+//! feature, the formula stays a block of code, and nothing more is compiled. The documentation has the same paragraphs
+//! in both cases.
 
 mod literal;
 mod markdown;
@@ -32,22 +32,21 @@ const USE: &str = "`math!` takes a formula in LaTeX as a string\n= help: write `
 /// # assert_eq!(sigmoid(0.0), 0.5);
 /// ```
 ///
-/// It is used in `#[doc = …]`, and in `#![doc = …]` within a module, as a paragraph by itself. What is before
-/// it should be readable alone: the first sentence is what editors and lists show.
+/// Write `math!` in `#[doc = …]`, or in `#![doc = …]` within a module: the formula is a paragraph by itself. The first
+/// sentence should be readable without the formula, because editors and lists show the sentence alone.
 ///
-/// With the feature `math` of `pullback` the paragraph is MathML, which browsers set without a script or a network,
-/// on the pages of rustdoc and on that of the catalogue; otherwise it is a block of code with the formula as it was
-/// written. Documentation is where it is worth its compile time: `cargo doc --features pullback/math`, and for
-/// docs.rs
+/// With the feature `math` of `pullback`, the paragraph is MathML, which browsers typeset without a script or a network,
+/// on the pages of rustdoc and of the catalogue. Without the feature it is a block of code with the unchanged formula.
+/// The feature takes compile time; for documentation, use `cargo doc --features pullback/math`, and for docs.rs
 ///
 /// ```toml
 /// [package.metadata.docs.rs]
 /// features = ["pullback/math"]
 /// ```
 ///
-/// Several strings are several lines: `math!(r"a \\" r"b")`. The mathematics of LaTeX is known, with
-/// `\operatorname`, `\begin{cases}`, `aligned` and matrices, without colors, lines in tables and your own commands.
-/// A mistake in a formula is a compile error, with the feature.
+/// Several strings are several lines: `math!(r"a \\" r"b")`. A formula may use the mathematics of LaTeX, with
+/// `\operatorname`, `\begin{cases}`, `aligned` and matrices, but no colors, lines in tables or new commands. With the
+/// feature, a mistake in a formula is a compile error.
 #[proc_macro]
 pub fn math(formula: TokenStream) -> TokenStream {
     let mut lines = Vec::new();
@@ -73,8 +72,8 @@ pub fn math(formula: TokenStream) -> TokenStream {
     }
 }
 
-/// Lists what is in the elements that [`math!`] writes, as a slice of strings: `elements`, `attributes`, `styles`, or
-/// the `frame`, which is around one. A page may let through that and nothing else.
+/// Returns a part of the HTML that [`math!`] writes, as a slice of strings: the names of `elements` or `attributes`, the
+/// `styles`, or the `frame` around an element. The catalogue's page accepts these and nothing else.
 #[doc(hidden)]
 #[proc_macro]
 pub fn written(kind: TokenStream) -> TokenStream {
@@ -90,7 +89,7 @@ pub fn written(kind: TokenStream) -> TokenStream {
             );
         }
     };
-    // A slice of strings is written in Rust as it is shown.
+    // The `Debug` of a slice of strings is Rust.
     format!("&{list:?}").parse().unwrap_or_default()
 }
 

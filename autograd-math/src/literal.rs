@@ -2,7 +2,7 @@
 
 use std::str::Chars;
 
-/// Returns the string that `"…"` or `r#"…"#` is; `None` of anything else.
+/// Returns the value of a literal `"…"` or `r#"…"#`; `None` for any other token.
 pub(crate) fn text(literal: &str) -> Option<String> {
     if let Some(raw) = literal.strip_prefix('r') {
         let text = raw.trim_start_matches('#');
@@ -34,7 +34,7 @@ fn escaped(letters: &mut Chars<'_>) -> Option<char> {
             let digits = letters.by_ref().skip(1).take_while(|letter| *letter != '}');
             code(&digits.filter(|letter| *letter != '_').collect::<String>())
         }
-        // The line goes on where the next one has its first letter.
+        // The line continues at the first letter of the next one.
         '\n' => {
             *letters = letters
                 .as_str()

@@ -3,10 +3,10 @@
 #[cfg(any(feature = "mathml", test))]
 use crate::{mathml, written::FRAME};
 
-/// A function that returns what a formula becomes, or what is wrong with it.
+/// A function that writes a formula, or returns an error.
 pub(crate) type Form = fn(&str) -> Result<String, String>;
 
-/// The form that this is built for.
+/// The form of the features of this build.
 #[cfg(feature = "mathml")]
 pub(crate) const FORM: Form = element;
 #[cfg(not(feature = "mathml"))]
@@ -14,8 +14,8 @@ pub(crate) const FORM: Form = code;
 
 /// Returns a formula of one line or more as a paragraph of Markdown.
 ///
-/// It has empty lines around it, whatever is next to it. Of those that an attribute begins and ends with,
-/// rustdoc removes one before and two after.
+/// There are empty lines around the paragraph: one more before and two more after than needed, because rustdoc removes as
+/// many from an attribute.
 pub(crate) fn of(formula: &str, form: Form) -> Result<String, String> {
     let formula = without_indent(formula);
     if formula.is_empty() {
@@ -31,7 +31,7 @@ pub(crate) fn element(formula: &str) -> Result<String, String> {
     Ok(format!("{begin}{}{end}", mathml::of(formula)?))
 }
 
-/// Returns the formula as it was written, in a block of code that nothing in it can end.
+/// Returns the unchanged formula in a block of code, whose fence is longer than any in the formula.
 #[cfg(any(not(feature = "mathml"), test))]
 #[expect(clippy::unnecessary_wraps, reason = "the other form can fail")]
 pub(crate) fn code(formula: &str) -> Result<String, String> {
@@ -40,7 +40,7 @@ pub(crate) fn code(formula: &str) -> Result<String, String> {
     Ok(format!("{fence}text\n{formula}\n{fence}"))
 }
 
-/// Returns the lines without empty ones around them, and without the spaces that all of them begin with.
+/// Returns the lines without empty lines around them and without their common indentation.
 fn without_indent(formula: &str) -> String {
     let is_empty = |line: &&str| line.trim().is_empty();
     let lines: Vec<&str> = formula.lines().map(str::trim_end).collect();
@@ -48,7 +48,7 @@ fn without_indent(formula: &str) -> String {
         .iter()
         .filter(|line| !is_empty(line))
         .map(|line| line.len() - line.trim_start().len());
-    // White space may be of several bytes: no line is cut within a letter.
+    // White space may have several bytes: no line is cut within a letter.
     let indent = indents.min().unwrap_or(0);
     let cut: Vec<&str> = lines
         .iter()

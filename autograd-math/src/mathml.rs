@@ -1,7 +1,7 @@
 //! Writes a formula as MathML, by the crate pulldown-latex.
 //!
-//! What it reads becomes events, which are looked at before anything is written: an error in the formula is
-//! found here and does not become a part of the page, and what needs a style sheet of its own is refused.
+//! The events of the reader are checked before anything is written: an error in the formula is found here and does not
+//! become a part of the page, and an event that needs a style sheet is refused.
 
 use std::thread;
 
@@ -14,10 +14,10 @@ use crate::tidy;
 /// The largest number of bytes of a formula.
 const LONGEST: usize = 4096;
 
-/// The size of the reader's stack: each command that is another's argument takes some ten kilobytes in a debug build.
+/// The size of the reader's stack: each nested command takes some ten kilobytes in a debug build.
 const STACK: usize = 128 << 20;
 
-/// The commands that define commands. Formulas do not need them, and what they expand to has no bound.
+/// The commands that define commands. Formulas do not need them, and their expansion has no bound.
 const DEFINITIONS: [&str; 6] = [
     "def",
     "let",
@@ -63,7 +63,7 @@ fn write(source: &str) -> Result<String, String> {
         if let Some(refused) = refused(&event) {
             return Err(refused);
         }
-        // A negative space needs a style, and one without a width is none.
+        // A negative space needs a style, and a space without a width shows nothing.
         let is_lost = matches!(event, Event::Space { width, .. } if width.is_none_or(|width| width.value < 0.0));
         if !is_lost {
             events.push(event);
@@ -83,7 +83,7 @@ fn write(source: &str) -> Result<String, String> {
     Ok(written)
 }
 
-/// Returns `frac` of each `\frac`.
+/// Returns the names of the commands, such as `frac`.
 fn commands(source: &str) -> impl Iterator<Item = &str> {
     source.split('\\').skip(1).map(|rest| {
         let end = rest.find(|letter: char| !letter.is_ascii_alphabetic());
@@ -91,7 +91,7 @@ fn commands(source: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns the reader's message, in our words.
+/// Returns an error of the reader as a message of the macro.
 fn unreadable(error: &ParserError) -> String {
     let kind = std::error::Error::source(error).map_or_else(String::new, ToString::to_string);
     let kind = kind
@@ -114,7 +114,7 @@ fn unreadable(error: &ParserError) -> String {
     )
 }
 
-/// Returns why an event cannot be shown, if so.
+/// Returns the reason why an event cannot be shown; `None` if it can.
 fn refused(event: &Event<'_>) -> Option<String> {
     let refused = match event {
         Event::StateChange(StateChange::Color(_)) => {

@@ -41,7 +41,7 @@ fn without_the_feature_the_source_is_kept() {
         as_code("\n    a\n      b\n\n    c  \n  "),
         "\n\n```text\na\n  b\n\nc\n```\n\n\n"
     );
-    // What is in it does not end the block.
+    // Backticks in the formula do not end the block.
     assert_eq!(
         as_code("a\n```\nb````c"),
         "\n\n`````text\na\n```\nb````c\n`````\n\n\n"
@@ -54,7 +54,7 @@ fn without_the_feature_the_source_is_kept() {
     }
 }
 
-/// `tests/formulas.html` is what the tests of the catalogue read: this and that page agree on what a formula is.
+/// The tests of the catalogue read `tests/formulas.html` too: its page accepts every form of a formula.
 #[test]
 fn formulas_become_elements() {
     let formulas = [
@@ -93,7 +93,7 @@ fn mistakes_in_a_formula_are_errors() {
         "this formula cannot be read: unknown primitive command found, at `a + \\frob{b}`\n\
          = help: `math!` takes the mathematics of LaTeX, without `$`"
     );
-    for (formula, said) in [
+    for (formula, expected) in [
         ("a {", "expected it to be closed with `}`"),
         ("a }", "cannot be read"),
         (r"\frac{1}", "cannot be read"),
@@ -131,15 +131,15 @@ fn mistakes_in_a_formula_are_errors() {
         (r"\,\!", "this formula is empty"),
     ] {
         let message = mistake(formula);
-        assert!(message.contains(said), "{formula}: {message}");
+        assert!(message.contains(expected), "{formula}: {message}");
         let first = message.chars().next().expect("a message");
         assert!(first.is_lowercase() || first == '`', "{message}");
     }
 }
 
-/// Whatever is written, the macro returns one line of known elements or a message.
+/// The macro returns one line of known elements, or a message, for any input.
 #[test]
-fn no_formula_brings_the_macro_down() {
+fn no_formula_crashes_the_macro() {
     let n = 4096;
     let nested = |open: &str, close: &str| {
         let depth = n / (open.len() + close.len());

@@ -1,5 +1,5 @@
-//! Adapts what pulldown-latex writes to a page without its style sheet: one line, all text escaped, no
-//! classes, and nothing in it but the elements and attributes of `written`.
+//! Adapts the output of pulldown-latex to pages without its style sheet: one line, all text escaped, no classes, and only
+//! the elements and attributes of `written`.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -51,14 +51,14 @@ impl Table {
     }
 }
 
-/// Returns the element on one line, or what cannot be in it.
+/// Returns the element on one line, or an error that names the part that cannot be shown.
 pub(crate) fn one_line(written: &str) -> Result<String, String> {
     let mut html = String::with_capacity(written.len());
     // Each table that is open, with the number of cells in its row so far.
     let mut tables: Vec<(Table, usize)> = Vec::new();
     let mut rest = written;
     while let Some(first) = rest.chars().next() {
-        // Anything but a tag is the sign `<` of a formula.
+        // A `<` that begins no tag is a sign of the formula.
         let is_tag = first == '<'
             && rest[1..].starts_with(|next: char| next == '/' || next.is_ascii_alphabetic());
         if !is_tag {
@@ -81,7 +81,7 @@ pub(crate) fn one_line(written: &str) -> Result<String, String> {
     Ok(html)
 }
 
-/// Writes one letter of a text, and returns what is after it.
+/// Writes one letter of a text, and returns the rest.
 fn text<'a>(html: &mut String, rest: &'a str, first: char) -> &'a str {
     let entities = [
         ("&nbsp;", "\u{a0}"),
@@ -99,7 +99,7 @@ fn text<'a>(html: &mut String, rest: &'a str, first: char) -> &'a str {
         '&' => html.push_str("&amp;"),
         '<' => html.push_str("&lt;"),
         '>' => html.push_str("&gt;"),
-        // The sign of a millionth, which no browser slants, is there for the letter.
+        // The micro sign, which browsers do not slant, becomes the letter μ.
         '\u{b5}' => html.push('\u{3bc}'),
         control if control.is_control() => html.push(' '),
         letter => html.push(letter),
@@ -119,7 +119,7 @@ fn open(html: &mut String, tables: &mut Vec<(Table, usize)>, tag: &str) -> Resul
     let mut classes = "";
     while let Some((attribute, behind)) = attributes.split_once("=\"") {
         let (value, behind) = behind.split_once('"').ok_or_else(|| foreign(tag))?;
-        // Not all that is written has a space between two of them.
+        // The space between two attributes may be missing.
         attributes = behind.trim_start();
         if attribute == "class" {
             classes = value;
@@ -140,7 +140,7 @@ fn open(html: &mut String, tables: &mut Vec<(Table, usize)>, tag: &str) -> Resul
         }
         ("mtable", _) => {
             let table = Table::of(classes);
-            // Fractions in equations below each other are as large as in a single one.
+            // Fractions in several equations are as large as in a single one.
             if matches!(table, Table::Sides) {
                 html.push_str(" displaystyle=\"true\"");
             }

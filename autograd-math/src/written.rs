@@ -1,5 +1,5 @@
-//! Lists what is in the element of a formula: `tidy` writes nothing else, and a page that others write on need let
-//! nothing else through.
+//! The elements, attributes and styles of a formula: `tidy` writes nothing else, and the catalogue's page accepts nothing
+//! else.
 
 /// The frame around an element, in which it scrolls where it is too wide.
 ///
@@ -51,15 +51,15 @@ pub(crate) const ATTRIBUTES: [&str; 14] = [
 
 pub(crate) const STYLES: [&str; 7] = [FONTS, LEFT, CASE, RIGHT_SIDE, RIGHT, LEFT_SIDE, NEXT_SIDE];
 
-/// The fonts for `math`: what a browser takes by itself often lacks the tall brackets, which these have.
+/// The fonts for `math`: the default of a browser often lacks tall brackets, which these have.
 pub(crate) const FONTS: &str =
     "font-family:Latin Modern Math,STIX Two Math,Cambria Math,DejaVu Math TeX Gyre,math";
 
-// The styles of cells: what a browser has for them is centered, with space on both sides.
+// The styles of cells, which browsers center by default, with space on both sides.
 pub(crate) const LEFT: &str = "text-align:left";
 pub(crate) const CASE: &str = "text-align:left;padding-left:0;padding-right:1em";
 pub(crate) const RIGHT_SIDE: &str = "text-align:left;padding-left:0";
-// Chromium moves blocks in a cell only for its own word.
+// Chromium aligns blocks in a cell only with its prefixed value.
 pub(crate) const RIGHT: &str = "text-align:right;text-align:-webkit-right";
 pub(crate) const LEFT_SIDE: &str = "text-align:right;text-align:-webkit-right;padding-right:0";
 pub(crate) const NEXT_SIDE: &str =

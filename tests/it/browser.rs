@@ -1,6 +1,6 @@
 //! A browser without a window, for tests of the pages that the library writes. There is one where
 //! `chromium`, `chromium-browser` or `google-chrome` is on `PATH` and can show a page; elsewhere the tests
-//! say that they are skipped.
+//! print that they are skipped.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -34,21 +34,21 @@ const FLAGS: [&str; 13] = [
     "--dump-dom",
 ];
 
-/// What a browser made of a page.
+/// A page after the browser has run its scripts.
 pub struct Opened {
-    /// The page as its scripts left it.
+    /// The source of the page after its scripts ran.
     pub page: String,
-    /// What scripts wrote to the console, uncaught errors included.
+    /// The messages on the console, uncaught errors included.
     pub console: Vec<String>,
 }
 
 impl Opened {
-    /// What the script of a test wrote into the page, with [`REPORT`].
+    /// Returns the value that the script of a test reported with [`REPORT`].
     pub fn report(&self) -> Value {
         let (_, report) = self
             .page
             .rsplit_once("<pre id=\"report\">")
-            .unwrap_or_else(|| panic!("no report; the console says {:?}", self.console));
+            .unwrap_or_else(|| panic!("no report; the console has {:?}", self.console));
         let (report, _) = report.split_once("</pre>").expect("its end");
         let report = report.replace("&lt;", "<").replace("&gt;", ">");
         let report = report.replace("&nbsp;", "\u{a0}").replace("&amp;", "&");
@@ -56,17 +56,17 @@ impl Opened {
     }
 }
 
-/// A function of scripts: `report(value)` leaves a value for [`Opened::report`].
+/// A function for scripts: `report(value)` stores a value for [`Opened::report`].
 const REPORT: &str = "const report = value => document.body.append(Object.assign(\
     document.createElement('pre'), {id: 'report', textContent: JSON.stringify(value)}));";
 
-/// A copy of a page that runs `script` too, behind its own.
+/// Returns a copy of a page that runs `script` after its scripts.
 pub fn with_script(page: &str, script: &str) -> String {
     let (before, after) = page.rsplit_once("</body>").expect("a page has a body");
     format!("{before}<script>{REPORT}\n{script}</script></body>{after}")
 }
 
-/// Whether there is a browser; if not, it prints why.
+/// Returns whether there is a browser, and prints the reason if not.
 pub fn is_there() -> bool {
     match browser() {
         Ok(_) => true,
@@ -82,11 +82,11 @@ pub fn is_there() -> bool {
 /// # Panics
 /// If the browser fails, or takes longer than two minutes.
 pub fn open(page: &str, fragment: &str, width: u32) -> Opened {
-    let program = browser().as_ref().expect("asked for before");
+    let program = browser().as_ref().expect("`is_there` has returned true");
     run(program, page, fragment, width).unwrap_or_else(|reason| panic!("{reason}"))
 }
 
-/// The browser, or why there is none. One that cannot show an empty page is none.
+/// Returns the browser's path, or the reason why there is none. A browser that cannot show an empty page is not used.
 fn browser() -> &'static Result<PathBuf, String> {
     static BROWSER: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     BROWSER.get_or_init(|| {
@@ -109,12 +109,12 @@ fn browser() -> &'static Result<PathBuf, String> {
 fn run(program: &Path, page: &str, fragment: &str, width: u32) -> Result<Opened, String> {
     static RUNS: AtomicUsize = AtomicUsize::new(0);
     static TURN: Mutex<()> = Mutex::new(());
-    // Several at once keep each other from the processors until the limit is over.
+    // Several browsers at once would take longer than the limit.
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let number = RUNS.fetch_add(1, Ordering::Relaxed);
     let folders = Path::new(env!("CARGO_TARGET_TMPDIR")).join("browser");
     if number == 0 {
-        // What failed the last time.
+        // The folders of earlier failures.
         let _ = fs::remove_dir_all(&folders);
     }
     let folder = folders.join(number.to_string());
@@ -128,7 +128,7 @@ fn run(program: &Path, page: &str, fragment: &str, width: u32) -> Result<Opened,
             ))
             .arg(address(&file) + fragment)
             .stdin(Stdio::null())
-            // Files, which are never full, while they are not read.
+            // A pipe that is not read would block the browser when it is full.
             .stdout(File::create(folder.join("stdout"))?)
             .stderr(File::create(folder.join("stderr"))?)
             .spawn()?;
@@ -147,14 +147,14 @@ fn run(program: &Path, page: &str, fragment: &str, width: u32) -> Result<Opened,
         Ok(None) => Err(format!("{program} took longer than {LIMIT:?}: {errors}")),
         Err(error) => Err(format!("{program} does not run: {error}")),
     };
-    // What fails is left to be looked at.
+    // The folder of a failure is kept.
     if result.is_ok() {
         let _ = fs::remove_dir_all(&folder);
     }
     result
 }
 
-/// The page in a new folder.
+/// Writes the page into a new folder.
 fn prepared(folder: &Path, page: &str) -> io::Result<PathBuf> {
     fs::create_dir_all(folder)?;
     let file = folder.join("page.html");
@@ -162,7 +162,7 @@ fn prepared(folder: &Path, page: &str) -> io::Result<PathBuf> {
     Ok(file)
 }
 
-/// The address of a file, whatever signs are in the names of folders.
+/// Returns the URL of a file, with escapes.
 fn address(file: &Path) -> String {
     let mut address = "file://".to_owned();
     for &byte in file.as_os_str().as_encoded_bytes() {
@@ -175,7 +175,7 @@ fn address(file: &Path) -> String {
     address
 }
 
-/// How the program ended; `None` if it had to be stopped.
+/// Waits until the program ends; returns `None` if it had to be stopped.
 fn ended(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     let begun = Instant::now();
     loop {
@@ -191,7 +191,7 @@ fn ended(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     }
 }
 
-/// The messages of scripts among what the browser logs: `[…:INFO:CONSOLE:1] "message", source: …`.
+/// Returns the messages of scripts in the browser's log: `[…:INFO:CONSOLE:1] "message", source: …`.
 fn console(log: &str) -> Vec<String> {
     let messages = log.lines().filter_map(|line| {
         let (_, message) = line.split_once(":CONSOLE")?;
@@ -203,7 +203,7 @@ fn console(log: &str) -> Vec<String> {
 
 #[cfg(unix)]
 #[test]
-fn what_fails_or_hangs_is_told() -> io::Result<()> {
+fn a_browser_that_fails_or_hangs_is_an_error() -> io::Result<()> {
     let failure = |program: &str| run(Path::new(program), "", "", 800).err();
     let failed = failure("false").expect("a failure");
     assert!(
@@ -225,7 +225,7 @@ fn what_fails_or_hangs_is_told() -> io::Result<()> {
 }
 
 #[test]
-fn what_scripts_do_is_seen() {
+fn reports_and_console_messages_are_read() {
     if !is_there() {
         return;
     }

@@ -7,7 +7,7 @@ use pullback::{catalogue, math};
 
 /// y = 1 / (1 + e⁻ˣ)
 #[doc = math!(r"\sigma(x) = \frac{1}{1 + e^{-x}}" r"\quad x < \infty")]
-/// It lies between 0 and 1.
+/// It is between 0 and 1.
 ///
 /// Its inverse is the logit.
 #[custom_function(grad(x) = &grad_output * &output * &output.mapv(|y| 1.0 - y))]
@@ -21,7 +21,7 @@ mod within {
     use pullback as pb;
     use pullback::ndarray::{Array1, ArrayView1};
 
-    /// What is said of the struct is not seen.
+    /// The attribute cannot read this documentation of the struct.
     pub(super) struct Square;
 
     #[pb::custom_function(crate = pb)]
@@ -39,14 +39,14 @@ mod within {
     }
 }
 
-/// What `math!` writes with its feature: the tests of the macro hold that file.
+/// Every form of a formula that `math!` writes with its feature: a test of the macro writes this file.
 #[doc = include_str!("../../autograd-math/tests/formulas.html")]
 #[custom_function(grad(x) = grad_output.to_owned())]
 fn all_kinds(x: ArrayView1<f64>) -> Array1<f64> {
     x.to_owned()
 }
 
-/// A page that others write on.
+/// Documentation that tries to run scripts.
 ///
 /// <math><mtext><img src="x" onerror="alert(1)"></mtext></math>
 ///
@@ -77,7 +77,7 @@ fn the_page_shows_formulas_of_either_form() {
     assert_eq!(logistic(&x).item(), 0.5);
     let page = page("logistic");
     assert!(page.contains("<p class=\"formula\">y = 1 / (1 + e⁻ˣ)</p>"));
-    // The formula is below, and is not hidden with the rest.
+    // The formula and its explanation are not hidden with the rest.
     let (_, behind) = page.split_once("e⁻ˣ)</p>\n").expect("the summary");
     if cfg!(feature = "math") {
         assert!(
@@ -92,27 +92,26 @@ fn the_page_shows_formulas_of_either_form() {
         let code = "<pre>\\sigma(x) = \\frac{1}{1 + e^{-x}}\n\\quad x &lt; \\infty\n</pre>\n";
         assert!(behind.starts_with(code), "{behind}");
     }
-    // So does what explains it.
     let more = "<summary>More</summary>\n<p>Its inverse is the logit.</p>";
     assert!(
-        behind.contains("<p>It lies between 0 and 1.</p>\n<ul class=\"facts\">"),
+        behind.contains("<p>It is between 0 and 1.</p>\n<ul class=\"facts\">"),
         "{behind}"
     );
     assert!(behind.contains(more), "{behind}");
 }
 
 #[test]
-fn a_formula_is_no_summary() {
+fn a_formula_is_not_a_summary() {
     let x = Tensor::from(Array1::ones(1));
     assert_eq!(within::Square::apply(&x).item(), 1.0);
     assert_eq!(named("logistic").summary(), "y = 1 / (1 + e⁻ˣ)");
     assert_eq!(named("Square").summary(), "");
     let page = page("Square");
-    assert!(!page.contains("Nothing is said") && !page.contains("class=\"formula\""));
+    assert!(!page.contains("No documentation") && !page.contains("class=\"formula\""));
 }
 
 #[test]
-fn all_that_the_macro_writes_gets_through() {
+fn every_formula_of_the_macro_is_shown() {
     assert_eq!(all_kinds(&Tensor::from(Array1::ones(1))).item(), 1.0);
     let written = include_str!("../../autograd-math/tests/formulas.html")
         .matches("<math")
@@ -124,7 +123,7 @@ fn all_that_the_macro_writes_gets_through() {
 }
 
 #[test]
-fn nothing_else_gets_through() {
+fn other_html_is_escaped() {
     assert_eq!(hostile(&Tensor::from(Array1::ones(1))).item(), 1.0);
     let page = page("hostile");
     assert!(!page.contains("<math") && !page.contains("<img") && !page.contains("<script>alert"));

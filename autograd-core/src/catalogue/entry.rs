@@ -1,4 +1,4 @@
-//! What is known of one function.
+//! One function of a program, described.
 
 use std::fmt;
 
@@ -19,17 +19,17 @@ use crate::function::Signature;
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Entry {
-    /// What it takes, returns and saves.
+    /// The inputs, the outputs and the saved values.
     pub signature: &'static Signature,
-    /// What its author says about it, as it was written, with formulas as [`math!`](crate::math) writes them.
+    /// The documentation as it is in the source, with formulas as [`math!`](crate::math) writes them.
     pub docs: &'static str,
-    /// The path of the module that defines it, from its crate on.
+    /// The path of the module that defines the function, which begins with the crate.
     pub module: &'static str,
-    /// The file, as the compiler was given it: by cargo, from the workspace's folder for its own crates.
+    /// The file, as cargo gave it to the compiler: in the crates of the workspace, relative to its folder.
     pub file: &'static str,
     /// The line of the attribute.
     pub line: u32,
-    /// The test that `gradcheck(…)` generates, if it does.
+    /// The test that `gradcheck(…)` generates; `None` without one.
     pub test: Option<Test>,
     /// The name of the type or of the free function in the source, which `name = "…"` does not change.
     item: &'static str,
@@ -39,16 +39,16 @@ pub struct Entry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Test {
-    /// The package it belongs to, where cargo built it.
+    /// The package; `None` if cargo did not build it.
     pub package: Option<&'static str>,
-    /// The path of its module, from its crate on.
+    /// The path of the test's module, which begins with the crate.
     pub module: &'static str,
-    /// The test's own name.
+    /// The name of the test in its module.
     pub name: &'static str,
 }
 
 impl Entry {
-    /// Makes an entry: what generated code calls.
+    /// Makes an entry, for generated code.
     #[doc(hidden)]
     pub const fn new(
         signature: &'static Signature,
@@ -89,7 +89,7 @@ impl Entry {
         inventory::iter::<Self>().find(|entry| (entry.module, entry.item) == (module, item))
     }
 
-    /// Adds a test.
+    /// Adds a test, for generated code.
     #[doc(hidden)]
     #[must_use]
     pub const fn with_test(self, package: Option<&'static str>, name: &'static str) -> Self {
@@ -114,8 +114,8 @@ impl Entry {
         format!("{}::{}", self.module, self.name())
     }
 
-    /// Returns the first paragraph of what its author says, on one line, without the formulas of
-    /// [`math!`](crate::math). Empty without documentation.
+    /// Returns the first paragraph of the documentation on one line, without the formulas of [`math!`](crate::math).
+    /// Without documentation it is empty.
     pub fn summary(&self) -> String {
         // Formulas are elements of HTML or blocks of code.
         let paragraphs = self.docs.split("\n\n").map(str::trim);
@@ -131,7 +131,7 @@ impl fmt::Display for Test {
         if let Some(package) = self.package {
             write!(f, "-p {package} ")?;
         }
-        // Of the module's path, tests do not show the crate.
+        // The path of a test does not include the crate.
         if let Some((_, inside)) = self.module.split_once("::") {
             write!(f, "{inside}::")?;
         }

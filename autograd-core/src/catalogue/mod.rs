@@ -1,9 +1,9 @@
-//! Every function that `#[custom_function]` defines in a program, in one list when it runs: the built-in
-//! ones, those of other crates and the program's own. The feature `catalogue`, on unless it is switched
-//! off, is what collects them. A program has their names and documentation then, about 1 kB a function.
+//! The list of all functions that `#[custom_function]` defines in a program: the built-in ones, those of other crates
+//! and yours. The feature `catalogue`, on by default, collects them. A program then contains their names and
+//! documentation, about 1 kB for each function.
 //!
-//! Read first [`catalogue`](catalogue()), which lists them, and [`Entry`], what is known of each. The crate
-//! `autograd-graph` writes the list as a page to look at and to search.
+//! Read [`catalogue`](catalogue()) first, which returns the list, and [`Entry`], one function in it. The crate
+//! `autograd-graph` writes the list as a page with a search.
 //!
 //! ```
 //! use pullback::ndarray::{Array1, ArrayView1};
@@ -22,10 +22,10 @@
 //! assert!(functions.iter().any(|function| function.name() == "Exp"));
 //! ```
 //!
-//! The text about a function is the documentation above `#[forward]` or else above the block (in
-//! the short form, above the function). An attribute does not see the documentation of the `struct`.
+//! The documentation of an entry is the text above `#[forward]` or else above the block (in the short form, above the
+//! function). An attribute does not see the documentation of the `struct`.
 //!
-//! On WebAssembly, the constructors of the program have to run: see the crate `inventory`, which collects.
+//! On WebAssembly, the program has to run its constructors: see the crate `inventory`, which collects the entries.
 
 mod entry;
 
@@ -33,15 +33,8 @@ pub use entry::{Entry, Test};
 
 inventory::collect!(Entry);
 
-/// Every function of the program that `#[custom_function]` defines, once each, in the order of their paths.
-/// A function that is generic is one function; what only tests define is there in tests.
-///
-/// ```
-/// let functions = pullback::catalogue();
-/// let exp = functions.iter().find(|function| function.name() == "Exp").expect("a built-in function");
-/// assert_eq!(exp.path(), "autograd_core::ops::exp::Exp");
-/// assert!(exp.signature.forward_mode);
-/// ```
+/// Returns all functions of the program that `#[custom_function]` defines, in the order of their paths. A generic
+/// function is listed once. A function that only tests define is listed in tests.
 pub fn catalogue() -> Vec<&'static Entry> {
     let mut functions: Vec<&Entry> = inventory::iter::<Entry>().collect();
     functions.sort_by_key(|function| (function.module, function.name(), function.line));

@@ -48,7 +48,7 @@ fn summary(html: &mut String, docs: &Docs) -> fmt::Result {
     prose::blocks(html, docs.formulas.iter().copied())
 }
 
-/// Writes how often it can be differentiated, and whether in forward mode and in place.
+/// Writes the order of differentiation, and whether there is forward mode and a write in place.
 fn facts(html: &mut String, signature: &Signature) -> fmt::Result {
     let of_numbers = if signature.elementwise {
         "elementwise, "

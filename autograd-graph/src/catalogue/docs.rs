@@ -131,6 +131,6 @@ mod tests {
             assert_eq!(parts(&docs)[2], behind.replace('\n', "|"), "{behind}");
         }
         assert_eq!(parts("a\n\nb\n\n<math></math>")[1], "");
-        assert!(Docs::of("\n \n").formulas.is_empty(), "nothing is said");
+        assert!(Docs::of("\n \n").formulas.is_empty());
     }
 }

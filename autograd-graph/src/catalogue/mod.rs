@@ -15,7 +15,7 @@
 //! assert!(page.contains("y = x³"));
 //! ```
 //!
-//! Formulas that [`math!`](autograd_core::math) writes next to the first paragraph are shown below it.
+//! A formula of [`math!`](autograd_core::math) next to the first paragraph is shown below that paragraph.
 
 // `card` writes one function, `prose` its documentation. The page includes the style and the
 // script from separate files: it is self-contained, and forbids the browser to load anything.
@@ -33,8 +33,8 @@ use autograd_core::Order;
 use autograd_core::catalogue::{Entry, catalogue};
 
 /// A page that lists functions: the inputs, outputs and saved values of each, the gradients that need the saved values, how
-/// often it can be differentiated, the command that runs its gradcheck, and where it is defined. It is one HTML file, with
-/// light or dark colors as in the reader's settings. [`Display`](fmt::Display) writes it too.
+/// often it can be differentiated, the command that runs its gradcheck, and its line in the source. The page is one HTML
+/// file, with light or dark colors as in the reader's settings. [`Display`](fmt::Display) writes it too.
 ///
 /// The search box, which the key `/` focuses, finds the functions that contain all of its words;
 /// `catalogue.html#q=conv` opens the page with a search, `catalogue.html#autograd_core.ops.exp.Exp` at a function.
@@ -105,7 +105,7 @@ impl Page {
         write!(html, "<main>\n{NOTHING}")?;
         for (group, functions) in &groups {
             let (id, is_ops, group) = (of_group(group), group == OPS, xml(group));
-            writeln!(html, "<section aria-labeledby=\"{id}\">")?;
+            writeln!(html, "<section aria-labelledby=\"{id}\">")?;
             writeln!(html, "<h2 id=\"{id}\"><a href=\"#{id}\">{group}</a></h2>")?;
             if is_ops {
                 html.push_str(BUILT_IN);
@@ -181,7 +181,7 @@ impl Page {
     }
 }
 
-/// Returns a page of all functions of the program, as [`Page::new`] does without options.
+/// Returns a page of all functions of the program: [`Page::html`] without options.
 pub fn html() -> String {
     Page::new().html()
 }

@@ -2,10 +2,10 @@
 
 use crate::picture::Arc;
 
-/// The most waypoints. Beyond, the longest arcs have none.
+/// The largest number of waypoints: beyond it, the longest arcs have none.
 const WAYPOINTS: usize = 20_000;
 
-/// How often the layers are sorted, up and down; in large drawings less often.
+/// The number of times that the layers are sorted, up and down, and that of a drawing with many vertices.
 const SWEEPS: usize = 12;
 const LARGE: usize = 3000;
 const SWEEPS_OF_LARGE: usize = 4;

@@ -16,7 +16,7 @@ const SLOPE: f64 = 0.06;
 const MOST_SLOPE: f64 = 44.0;
 /// The weight of a leaf as a neighbor; that of other boxes is 1.
 const OF_LEAF: f64 = 0.2;
-/// How often positions are improved, down and up; in large drawings less often.
+/// The number of times that positions are improved, down and up, and that of a drawing with many vertices.
 const ROUNDS: usize = 24;
 const LARGE: usize = 3000;
 const ROUNDS_OF_LARGE: usize = 6;
@@ -150,7 +150,7 @@ fn offsets(layer: &[usize], apart: impl Fn(usize, usize) -> f64) -> Vec<f64> {
 /// Returns the positions in order, at least as far apart as the offsets, with the least weighted squared distances from
 /// the wishes. After subtracting the offsets it is an isotonic regression, by pooling adjacent violators.
 fn nearest(wishes: &[(f64, f64)], offsets: &[f64]) -> Vec<f64> {
-    // Of each pool: the sum of wishes by weight, the weight, the number of vertices.
+    // A pool is the sum of wishes by weight, the weight, and the number of vertices.
     let mut pools: Vec<(f64, f64, usize)> = Vec::new();
     for ((wish, weight), offset) in wishes.iter().zip(offsets) {
         let mut pool = (weight * (wish - offset), *weight, 1);

@@ -23,8 +23,8 @@ fn fourth(x: ArrayView1<f64>) -> Array1<f64> {
 
 struct Generic<T, D>(PhantomData<(T, D)>);
 
-#[custom_function(name = "a <name> of its own")]
-#[doc = "What stands above the block."]
+#[custom_function(name = "a <name>")]
+#[doc = "The documentation above the block."]
 impl<T: Element, D: Dimension> Generic<T, D> {
     #[forward]
     fn forward(
@@ -45,7 +45,7 @@ impl<T: Element, D: Dimension> Generic<T, D> {
     }
 }
 
-/// Names that generated code uses, with another meaning.
+/// Different items under the names that generated code uses.
 #[forbid(unsafe_code)]
 mod hygiene {
     #![allow(dead_code, reason = "their names are what matters")]
@@ -86,12 +86,12 @@ fn named(name: &str) -> &'static Entry {
     let first = found
         .next()
         .unwrap_or_else(|| panic!("no `{name}` in the list"));
-    assert!(found.next().is_none(), "`{name}` is there twice");
+    assert!(found.next().is_none(), "`{name}` is listed twice");
     first
 }
 
 #[test]
-fn functions_of_the_program_are_listed_with_what_their_authors_say() {
+fn functions_of_the_program_are_listed_with_their_documentation() {
     let fourth = named("fourth");
     assert_eq!(fourth.path(), "it::catalogue::fourth");
     assert_eq!(fourth.summary(), "y = x⁴ < ∞ & \"more\"");
@@ -111,8 +111,8 @@ fn functions_of_the_program_are_listed_with_what_their_authors_say() {
 
     let x = Tensor::from(Array1::<f32>::ones(2));
     assert_eq!(Generic::apply(&x, Some(&x)).to_array(), x.to_array());
-    let generic = named("a <name> of its own");
-    assert_eq!(generic.docs, "What stands above the block.");
+    let generic = named("a <name>");
+    assert_eq!(generic.docs, "The documentation above the block.");
     assert_eq!(
         (generic.signature.order, generic.signature.forward_mode),
         (Order::Any, true)
@@ -146,11 +146,11 @@ fn functions_within_functions_and_of_awkward_names_are_listed() {
 fn entries_are_found_by_their_functions() {
     assert!(Entry::of(&fourth).is_some_and(|entry| std::ptr::eq(entry, named("fourth"))));
     let generic = Entry::of(&Generic::<f32, pullback::ndarray::Ix2>::apply);
-    assert!(generic.is_some_and(|entry| std::ptr::eq(entry, named("a <name> of its own"))));
+    assert!(generic.is_some_and(|entry| std::ptr::eq(entry, named("a <name>"))));
     assert!(Entry::of(&catalogue).is_none() && Entry::of(&|| fourth).is_none());
 }
 
-/// The places of all attributes in the sources of the built-in functions.
+/// Collects the file and line of each attribute in the sources of the built-in functions.
 fn attributes(folder: &Path, found: &mut BTreeSet<(PathBuf, u32)>) {
     for entry in fs::read_dir(folder).expect("a readable folder") {
         let path = entry.expect("a readable folder").path();
@@ -166,7 +166,7 @@ fn attributes(folder: &Path, found: &mut BTreeSet<(PathBuf, u32)>) {
 }
 
 #[test]
-fn every_built_in_function_is_listed_once_and_says_what_it_computes() {
+fn every_built_in_function_is_listed_once_with_a_summary() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut defined = BTreeSet::new();
     attributes(&root.join("autograd-core/src"), &mut defined);
@@ -183,10 +183,10 @@ fn every_built_in_function_is_listed_once_and_says_what_it_computes() {
     let mut listed = BTreeSet::new();
     for function in built_in {
         let place = (root.join(function.file), function.line);
-        assert!(listed.insert(place), "{} is there twice", function.path());
+        assert!(listed.insert(place), "{} is listed twice", function.path());
         assert!(
             !function.summary().is_empty(),
-            "nothing is said about {}",
+            "{} has no summary",
             function.path()
         );
     }
@@ -198,7 +198,7 @@ fn every_built_in_function_is_listed_once_and_says_what_it_computes() {
     assert!(paths.is_sorted());
 }
 
-/// The tags of a page, but for what is within `<style>` and `<script>`.
+/// Returns the tags of a page, without the contents of `<style>` and `<script>`.
 fn tags(page: &str) -> Vec<&str> {
     let mut tags = Vec::new();
     let mut rest = page;
@@ -234,19 +234,19 @@ fn the_page_is_well_formed_complete_and_on_its_own() {
         };
         assert_eq!(attribute("src"), None, "{tag}");
         if let Some(place) = attribute("id") {
-            assert!(places.insert(place), "two places are named {place}");
+            assert!(places.insert(place), "two elements have the id {place}");
         }
         if let Some(link) = attribute("href") {
             links.insert(
                 link.strip_prefix('#')
-                    .unwrap_or_else(|| panic!("{tag} leads outside")),
+                    .unwrap_or_else(|| panic!("{tag} refers to another page")),
             );
         }
     }
-    assert!(open.is_empty(), "{open:?} are left open");
+    assert!(open.is_empty(), "{open:?} are not closed");
     assert!(
         links.is_subset(&places),
-        "{:?} lead nowhere",
+        "{:?} have no target",
         links.difference(&places)
     );
     for outside in ["http:", "https:", "url(", "@import", "fetch("] {
@@ -262,7 +262,7 @@ fn the_page_is_well_formed_complete_and_on_its_own() {
     assert!(page.contains(&format!("<b>{}</b> functions", catalogue().len())));
     assert!(page.contains("id=\"it.catalogue.fourth\""));
     assert!(page.contains("y = x⁴ &lt; ∞ &amp; &quot;more&quot;"));
-    assert!(page.contains("a &lt;name&gt; of its own") && !page.contains("<script>alert"));
+    assert!(page.contains("a &lt;name&gt;") && !page.contains("<script>alert"));
 }
 
 #[test]

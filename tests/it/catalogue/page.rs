@@ -7,7 +7,7 @@ use pullback::catalogue;
 use super::tags;
 use crate::browser;
 
-/// What is shown of a page whose address ends with `fragment`: the functions' places, and all of it.
+/// Opens the page at `fragment`; returns the ids of the functions that are shown, and the page.
 fn shown(fragment: &str) -> (BTreeSet<String>, String) {
     let opened = browser::open(&catalogue::html(), fragment, 1200);
     assert_eq!(opened.console, [""; 0], "the console is empty");
@@ -39,7 +39,7 @@ fn the_page_searches_in_a_browser() {
     assert!(none.is_empty(), "{none:?}");
 }
 
-/// Searches with the keyboard, and goes from there to a function that was not found.
+/// Searches with the keyboard, then follows a link to a function that was not found.
 const USE: &str = r"
 const steps = {};
 const box = document.getElementById('search');

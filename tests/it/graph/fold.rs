@@ -84,7 +84,7 @@ fn repetitions_are_found_within_repetitions() {
         let functions = titles(&svg, "function");
         assert_eq!(functions.iter().filter(|name| *name == function).count(), 1);
     }
-    // The first input, and the weights: of each block its own, those of queries, keys and values in one.
+    // The input; the weights of queries, keys and values; and the last weight of each block.
     assert_eq!(titles(&svg, "leaf").len(), 3);
 }
 
@@ -142,7 +142,7 @@ fn blocks_with_different_edges_are_not_folded() {
     let x = leaf(3);
     let mut all = vec![x.exp()];
     for step in 0..12_usize {
-        // Back to a place without a pattern.
+        // An earlier tensor, without a pattern.
         let other = &all[(step * step * 7) % all.len()];
         let next = other.tanh();
         all.push(next);

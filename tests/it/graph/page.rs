@@ -11,8 +11,8 @@ use serde_json::Value;
 use super::{leaf, matrix};
 use crate::browser;
 
-/// Reports what is wrong with the places of a drawing, in the browser's own font and in those that are widest
-/// and narrowest of what is common: texts outside of their boxes, boxes and labels on boxes, arcs through them.
+/// Reports mistakes in a drawing, in the browser's default font and in the widest and the narrowest of usual fonts: texts
+/// outside of their boxes, boxes and labels on boxes, arcs through boxes.
 const LOOK: &str = r"
 const inside = (a, b) => a.x >= b.x && a.y >= b.y && a.x + a.width <= b.x + b.width && a.y + a.height <= b.y + b.height;
 const meet = (a, b) => a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
@@ -53,7 +53,7 @@ for (const font of ['', 'DejaVu Sans', 'Liberation Sans']) {
 report({ wrong: [...new Set(wrong)], texts, widest });
 ";
 
-/// What the browser finds wrong with a drawing of `boxes` boxes; `None` where there is no browser or no font.
+/// Returns the mistakes that the browser finds in a drawing of `boxes` boxes; `None` without a browser or a font.
 fn looked_at(page: &str, script: &str, boxes: usize) -> Option<Vec<String>> {
     if !browser::is_there() {
         return None;
@@ -154,7 +154,7 @@ fn a_large_graph_without_a_pattern_is_legible_in_a_browser() {
 }
 
 #[test]
-fn what_is_not_legible_is_found_in_a_browser() {
+fn texts_outside_of_boxes_are_found_in_a_browser() {
     let y = leaf(3).exp() + leaf(3).sin();
     let script = "document.querySelector('#b1 .title').style.fontSize = '60px';\n\
                   document.querySelector('#b2').setAttribute('transform', 'translate(0 -1000)');\n";
@@ -164,7 +164,7 @@ fn what_is_not_legible_is_found_in_a_browser() {
     }
 }
 
-/// Goes about on a page: what the card shows, which arcs are lit, how large the drawing is.
+/// Uses a page; after each step, notes the card's text, the number of highlighted arcs and the scale.
 const USE: &str = r"
 const steps = [];
 const note = (step) => steps.push({

@@ -68,11 +68,11 @@ fn the_picture_is_that_of_its_program() {
     let output = Linear::apply(&hidden, &w2, Some(&b2));
     let loss = mean_squared_error(&output, &target);
 
-    let names = [("w1", &w1), ("w2", &w2)];
     let graph = Graph::of(&loss)
         .name("loss", &loss)
+        .name("w1", &w1)
         .name("b1", &b1)
+        .name("w2", &w2)
         .name("b2", &b2);
-    let graph = graph.names(names.map(|(name, tensor)| (name, tensor.clone())));
     expect_file!["../../../docs/graph.svg"].assert_eq(&graph.svg());
 }

@@ -79,11 +79,11 @@ fn only_what_a_gradient_needs_is_saved() {
 }
 
 #[test]
-fn what_was_freed_is_known_as_freed() -> Result<(), Error> {
+fn freed_nodes_have_no_saved_values() -> Result<(), Error> {
     let x = leaf(3);
     let y = &x + &x;
     let (sum, square) = (node(&y), &y * &y);
-    // One that saves nothing can be freed too, with hooks and without.
+    // A node that saves nothing can be freed too, with hooks and without.
     let handle = y.register_hook(|_| None);
     assert!(sum.saved().is_some_and(|saved| saved.is_empty()));
     Backward::of(&square.sum()).retain_graph(true).run()?;
@@ -111,7 +111,7 @@ fn memory_of_several_nodes_counts_once() {
     assert_eq!(Graph::of(&y).totals().bytes, 800);
     // Both save the memory of `y`, and the product saves it twice.
     assert_eq!(Graph::of(&(&y * &y)).totals().bytes, 800);
-    // A view holds the whole.
+    // A view keeps the memory of the whole array.
     let part = y.slice(s![..10]);
     let z = &part * &Tensor::from(Array1::<f64>::ones(10)).set_requires_grad(true);
     let saved = node(&z).saved().expect("not freed");
@@ -121,7 +121,7 @@ fn memory_of_several_nodes_counts_once() {
 }
 
 #[test]
-fn what_was_packed_is_elsewhere() {
+fn packed_values_take_no_memory_here() {
     let x = leaf(100);
     let y = saved_tensors_hooks(|tensor| tensor, Clone::clone, || x.exp());
     let saved = node(&y).saved().expect("not freed");

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::leaf;
 
-/// y = x, whose backward runs a pass of its own.
+/// y = x, whose backward runs another pass.
 struct Inner;
 
 #[custom_function]
@@ -29,7 +29,7 @@ impl Inner {
     }
 }
 
-/// y = x, whose backward takes its time, or fails.
+/// y = x, whose backward takes two milliseconds, or fails.
 struct Slow;
 
 #[custom_function]
@@ -92,7 +92,7 @@ fn nothing_is_traced_outside() -> Result<(), Error> {
     x.exp().sum().backward()?;
     assert!(empty.events().is_empty());
     assert_eq!(empty.table().to_string().lines().count(), 1);
-    // What another thread does is not this one's.
+    // Passes on another thread are not in the trace.
     let (result, trace) = graph::trace(|| {
         let other = thread::scope(|scope| scope.spawn(|| x.sin().sum().backward()).join());
         other.expect("no panic")?;
@@ -104,7 +104,7 @@ fn nothing_is_traced_outside() -> Result<(), Error> {
 }
 
 #[test]
-fn passes_inside_of_passes_are_told_apart() -> Result<(), Error> {
+fn the_time_of_a_nested_pass_is_not_counted_twice() -> Result<(), Error> {
     let x = leaf(3);
     let loss = Inner::apply(&x).sum();
     let (result, trace) = graph::trace(|| loss.backward());
@@ -152,12 +152,12 @@ fn higher_orders_are_traced() -> Result<(), Error> {
     Ok(())
 }
 
-/// What the Trace Event Format asks for, as far as a trace uses it: complete events, which on one line of a
-/// viewer follow on each other or are inside of each other, and names of that line.
+/// Checks the rules of the Trace Event Format that a trace uses: complete events, which on one line of a viewer follow
+/// each other or are nested, and the name of that line.
 fn assert_trace_events(trace: &Value) {
     let unit = trace["displayTimeUnit"].as_str();
     assert!(unit == Some("ms") || unit == Some("ns"));
-    // When the events end that the next may be inside of, in nanoseconds, whole numbers, of which sums are exact.
+    // The ends of the events that the next may be nested in, in whole nanoseconds: their sums are exact.
     let mut open: Vec<f64> = Vec::new();
     let (mut last, mut is_named) = (0.0, false);
     let events = trace["traceEvents"].as_array().expect("a list");
@@ -185,7 +185,10 @@ fn assert_trace_events(trace: &Value) {
             open.pop();
         }
         if let Some(end) = open.last() {
-            assert!(start + duration <= *end, "{event} ends after what it is in");
+            assert!(
+                start + duration <= *end,
+                "{event} ends after the event around it"
+            );
         }
         open.push(start + duration);
     }

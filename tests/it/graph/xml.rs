@@ -1,6 +1,6 @@
 //! A check that text is well-formed XML, as far as drawings use it.
 
-/// An element of a document: its name, its attributes and the text within, elements inside of it left out.
+/// An element of a document: its name, its attributes and its text, without the text of inner elements.
 #[derive(Debug)]
 pub struct Element {
     pub name: String,
@@ -20,7 +20,7 @@ impl Element {
     }
 }
 
-/// The elements in the order in which they end; panics at what is not well-formed.
+/// Returns the elements in the order in which they end; panics if the text is not well-formed.
 pub fn elements(text: &str) -> Vec<Element> {
     let mut open: Vec<Element> = Vec::new();
     let mut closed = Vec::new();
@@ -61,13 +61,13 @@ fn element(tag: &str) -> Element {
         !name.is_empty()
             && letters.all(|letter| letter.is_ascii_alphanumeric() || "-:".contains(letter))
     };
-    assert!(is_name(name), "`{name}` names no element");
+    assert!(is_name(name), "`{name}` is not the name of an element");
     let mut attributes: Vec<(String, String)> = Vec::new();
     while !rest.trim().is_empty() {
         let (name, value) = rest.split_once("=\"").expect("an attribute");
         let (value, behind) = value.split_once('"').expect("the end of a value");
         let name = name.trim();
-        assert!(is_name(name), "`{name}` names no attribute");
+        assert!(is_name(name), "`{name}` is not the name of an attribute");
         assert!(
             attributes.iter().all(|(other, _)| other != name),
             "{name} twice"
@@ -93,7 +93,7 @@ fn unescaped(text: &str) -> String {
             "gt" => '>',
             "quot" => '"',
             "#39" => '\'',
-            _ => panic!("`{entity}` is no entity"),
+            _ => panic!("`{entity}` is not an entity"),
         });
         plain.push_str(rest);
     }
