@@ -188,14 +188,6 @@ impl Recording {
     ///
     /// # Panics
     /// If there is no such output.
-    ///
-    /// ```
-    /// # use pullback::{Tensor1, foreign::Recording, ndarray::array};
-    /// let detached = |x: &Tensor1<f64>| (x * 2.0, x.detach());
-    /// let (run, _) = Recording::of(detached, vec![array![1.0].into()], &[true])?;
-    /// assert!(run.requires_grad(0) && !run.requires_grad(1));
-    /// # Ok::<(), pullback::Error>(())
-    /// ```
     #[track_caller]
     pub fn requires_grad(&self, output: usize) -> bool {
         self.outputs[output].is_some()
@@ -210,20 +202,6 @@ impl Recording {
     ///
     /// # Panics
     /// If there are not as many gradients as outputs, or `needed` is not as long as the inputs.
-    ///
-    /// ```
-    /// # use pullback::{AnyTensor, ErrorKind, Tensor1, foreign::Recording, ndarray::array};
-    /// let product = |(x, y): (&Tensor1<f64>, &Tensor1<f64>)| x * y;
-    /// let inputs = vec![array![2.0].into(), array![3.0].into()];
-    /// let (run, _) = Recording::of(product, inputs, &[true, true])?;
-    /// let grads = run.gradients(vec![Some(array![1.0].into())], &[false, true])?;
-    /// assert!(grads[0].is_none());
-    /// assert_eq!(grads[1].as_ref().unwrap().to_tensor::<f64>().unwrap().item(), 2.0);
-    ///
-    /// let error = run.gradients(vec![Some(array![1.0, 1.0].into())], &[true, true]).unwrap_err();
-    /// assert!(matches!(error.kind(), ErrorKind::SeedShape { .. }));
-    /// # Ok::<(), pullback::Error>(())
-    /// ```
     #[track_caller]
     pub fn gradients(
         &self,
@@ -243,19 +221,6 @@ impl Recording {
     ///
     /// # Panics
     /// See [`gradients`](Self::gradients).
-    ///
-    /// ```
-    /// # use pullback::{Tensor1, foreign::Recording, ndarray::array};
-    /// let square = |x: &Tensor1<f64>| x * x;
-    /// let (run, _) = Recording::of(square, vec![array![3.0].into()], &[true])?;
-    /// let (first, _) = run.record_gradients(vec![Some(array![1.0].into())], &[true])?;
-    /// // d(2x·g): by x, and by g.
-    /// let (second, grads) = first.record_gradients(vec![Some(array![1.0].into())], &[true, true])?;
-    /// let grads: Vec<f64> = grads.into_iter().map(|grad| grad.unwrap().into_tensor().unwrap().item()).collect();
-    /// assert_eq!(grads, [2.0, 6.0]);
-    /// assert!(second.requires_grad(0));
-    /// # Ok::<(), pullback::Error>(())
-    /// ```
     #[track_caller]
     pub fn record_gradients(
         &self,
@@ -345,14 +310,6 @@ impl fmt::Debug for Recording {
 }
 
 /// Returns what a panic says, where a framework has errors instead.
-///
-/// ```
-/// use pullback::foreign::panic_text;
-///
-/// let panic = std::panic::catch_unwind(|| panic!("no {}", "good")).unwrap_err();
-/// assert_eq!(panic_text(&*panic), "no good");
-/// assert_eq!(panic_text(&5), "a panic without a text");
-/// ```
 pub fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
@@ -398,14 +355,6 @@ pub trait TensorFunction<M> {
     type Outputs: OutputTensors;
 
     /// Calls it.
-    ///
-    /// ```
-    /// use pullback::foreign::TensorFunction;
-    /// use pullback::{Tensor, Tensor1, ndarray::array};
-    ///
-    /// let double = |x: &Tensor1<f64>| x * 2.0;
-    /// assert_eq!(double.call(&Tensor::from(array![1.5])).to_array(), array![3.0]);
-    /// ```
     fn call(&self, inputs: <Self::Inputs as InputTensors>::Refs<'_>) -> Self::Outputs;
 }
 

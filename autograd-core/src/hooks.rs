@@ -51,18 +51,6 @@ impl<F: ?Sized + Send + Sync> Remove for Mutex<Option<Arc<F>>> {
 impl HookHandle {
     /// Takes the hook away, in the middle of a pass too: it is not called any more, and what it has
     /// captured is dropped, unless it is being called right now. A second call does nothing.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![1.0]).set_requires_grad(true);
-    /// let hook = x.register_hook(|grad| Some(grad * 10.0));
-    /// hook.remove();
-    /// x.sum().backward()?;
-    /// assert_eq!(x.grad(), Some(array![1.0]));
-    /// # Ok::<(), pullback::Error>(())
-    /// ```
     pub fn remove(&self) {
         if let Some(hook) = self.0.upgrade() {
             hook.remove();

@@ -32,17 +32,6 @@ use autograd_kernels::{Element, Shape};
 impl Node {
     /// Returns the edges to the nodes of the function's differentiable inputs, in their order; `None` for an
     /// input that requires no gradient. A list has one for each of its tensors.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![1.0]).set_requires_grad(true);
-    /// let constant = Tensor::from(array![2.0]);
-    /// let node = (x.exp() * constant).grad_fn().unwrap();
-    /// let [Some(exp), None] = node.edges() else { panic!("one of two") };
-    /// assert_eq!((exp.node().name(), exp.output_nr()), ("Exp", 0));
-    /// ```
     pub fn edges(&self) -> &[Option<Edge>] {
         self.0.edges()
     }
@@ -52,15 +41,6 @@ impl Node {
     ///
     /// # Panics
     /// If the node has no such edge.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![[1.0]]).set_requires_grad(true);
-    /// let node = x.matmul(&x).grad_fn().unwrap();
-    /// assert_eq!((node.input_name(0), node.input_name(1)), ("x".to_owned(), "y".to_owned()));
-    /// ```
     #[track_caller]
     pub fn input_name(&self, edge: usize) -> String {
         let edges = self.edges().len();
@@ -69,45 +49,16 @@ impl Node {
     }
 
     /// Returns the shapes of the function's differentiable outputs.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
-    /// let shapes = x.exp().grad_fn().unwrap().output_shapes();
-    /// assert_eq!(shapes[0][..], [2]);
-    /// ```
     pub fn output_shapes(&self) -> Vec<Shape> {
         self.0.outputs().iter().map(PackedShape::unpack).collect()
     }
 
     /// Returns whether the node accumulates the gradient of a leaf.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![1.0]).set_requires_grad(true);
-    /// let node = x.exp().grad_fn().unwrap();
-    /// assert!(!node.is_leaf() && node.edges()[0].as_ref().unwrap().node().is_leaf());
-    /// ```
     pub fn is_leaf(&self) -> bool {
         self.header().is_leaf()
     }
 
     /// Returns the gradient that has been accumulated for a leaf; `None` before the first, and for other nodes.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
-    /// x.sum().backward()?;
-    /// let node = x.gradient_edge().unwrap().node().clone();
-    /// assert_eq!(node.accumulated_grad().unwrap().to_tensor::<f64>().unwrap().to_array(), array![1.0, 1.0].into_dyn());
-    /// # Ok::<(), pullback::Error>(())
-    /// ```
     pub fn accumulated_grad(&self) -> Option<AnyTensor> {
         let grad = self.0.accumulated()?.get()?;
         Some(AnyTensor::from_grad(grad))
@@ -116,21 +67,6 @@ impl Node {
     /// Returns what the node saved for its backward, in the order of the function's
     /// [`saved`](crate::Signature::saved): only what some input's gradient needs. `None` once a backward
     /// pass has freed it. Nodes of leaves save nothing.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
-    /// let y = x.exp().sum();
-    /// let exp = y.grad_fn().unwrap().next_functions()[0].clone().unwrap();
-    /// let saved = exp.saved().unwrap();
-    /// assert_eq!((&saved[0].name[..], saved[0].ty, saved[0].bytes), ("output", "f64", 16));
-    ///
-    /// y.backward()?;
-    /// assert!(exp.saved().is_none());
-    /// # Ok::<(), pullback::Error>(())
-    /// ```
     pub fn saved(&self) -> Option<Vec<SavedInfo>> {
         let mut all = Vec::new();
         let is_live = self.0.saved(&mut |saved, name, place| {
@@ -146,27 +82,11 @@ impl Node {
 
 impl Edge {
     /// Returns the node.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![1.0]).set_requires_grad(true);
-    /// assert_eq!(x.exp().gradient_edge().unwrap().node().name(), "Exp");
-    /// ```
     pub fn node(&self) -> &Node {
         &self.node
     }
 
     /// Returns which of the node's outputs the gradient is of.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![1.0]).set_requires_grad(true);
-    /// assert_eq!(x.exp().gradient_edge().unwrap().output_nr(), 0);
-    /// ```
     pub fn output_nr(&self) -> usize {
         self.output_nr as usize
     }
@@ -175,16 +95,6 @@ impl Edge {
 impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns where a gradient of this tensor goes: the node that made it, or the leaf's own; `None` for a
     /// constant.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![1.0]).set_requires_grad(true);
-    /// let (leaf, exp) = (x.gradient_edge().unwrap().node().clone(), x.exp());
-    /// assert!(leaf.is_leaf());
-    /// assert_eq!(exp.grad_fn().unwrap().edges()[0].as_ref(), x.gradient_edge());
-    /// ```
     pub fn gradient_edge(&self) -> Option<&Edge> {
         self.raw.edge.as_ref()
     }
@@ -192,15 +102,6 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
 
 impl AnyTensor {
     /// Returns where a gradient of this tensor goes: see [`Tensor::gradient_edge`].
-    ///
-    /// ```
-    /// use pullback::{AnyTensor, Tensor};
-    /// use pullback::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![1.0]).set_requires_grad(true);
-    /// assert!(AnyTensor::from(x.exp()).gradient_edge().is_some());
-    /// assert!(AnyTensor::from(x.detach()).gradient_edge().is_none());
-    /// ```
     pub fn gradient_edge(&self) -> Option<&Edge> {
         self.edge()
     }

@@ -97,7 +97,7 @@ impl Recorded {
             .filter_map(|(root, seed)| Some((root.edge()?, seed.without_tangents().into_grad())));
         let targets: Vec<&Edge> = targets.iter().filter_map(AnyTensor::edge).collect();
         let found = gradients(roots.collect(), &targets, create_graph)?;
-        let found = lost.taken_from(found).into_iter();
+        let found = lost.apply(found).into_iter();
         Ok(found.map(|grad| grad.map(AnyTensor::from_grad)).collect())
     }
 }

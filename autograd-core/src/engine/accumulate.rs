@@ -1,4 +1,4 @@
-//! The end of a pass: gradients go to where they are accumulated.
+//! The end of a pass: its gradients are accumulated.
 
 use super::pass::Pass;
 use crate::tape::{AnyGradient, Node, Retained, Undo};
@@ -9,16 +9,16 @@ pub(super) fn accumulate_leaf(node: &Node, grad: AnyGradient) {
     }
 }
 
-/// Writes the gradients and calls the hooks that follow. If one panics, what the pass has written is taken back.
+/// Accumulates the gradients and calls the hooks after it. If a hook panics, the pass's gradients are subtracted again.
 #[cold]
-pub(super) fn accumulate_and_follow(pass: &mut Pass<'_>, retained: Retained) {
-    let mut arrived = Vec::new();
-    pass.leaves(|node, grad| arrived.push((node, grad)));
+pub(super) fn accumulate_and_call_hooks(pass: &mut Pass<'_>, retained: Retained) {
+    let mut leaves = Vec::new();
+    pass.take_leaves(|node, grad| leaves.push((node, grad)));
     let retained = retained.into_iter();
     let mut undo: Vec<Undo> = retained
         .map(|(place, grad)| place.accumulate_unsettled(grad))
         .collect();
-    for (node, mut grad) in arrived {
+    for (node, mut grad) in leaves {
         let place = node.0.accumulated();
         undo.extend(place.map(|place| place.accumulate_unsettled(grad.share())));
         if let Some(hooks) = node.0.hooks() {

@@ -1,4 +1,4 @@
-//! Looking for gradients that are not numbers, where they arise.
+//! Anomaly detection: finds the function that computes a gradient which is not a number.
 
 use std::cell::Cell;
 
@@ -11,11 +11,10 @@ thread_local! {
     pub(super) static WATCHING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `body`; a backward pass in it that meets a gradient which is not a number fails, and names the
-/// function that gave it.
+/// Runs `body`, in which a backward pass fails if a gradient is not a number; the error names the function that computed
+/// the gradient.
 ///
-/// It looks at every gradient, so it is for finding a fault, not for every day. The line of `apply` is
-/// known without it.
+/// Every gradient is read, which takes time: use it to find a fault. Errors have the line of `apply` in any case.
 ///
 /// ```
 /// use pullback::{Tensor, detect_anomaly};
@@ -34,12 +33,12 @@ pub fn detect_anomaly<R>(body: impl FnOnce() -> R) -> R {
     body()
 }
 
-/// Whether passes that start on this thread now are watched.
+/// Returns whether passes that start on this thread now check each gradient.
 pub(super) fn is_watching() -> bool {
     WATCHING.get()
 }
 
-/// Refuses a gradient that is not a number.
+/// Returns an error if an entry of the gradient is not a number.
 pub(super) fn check(node: &Node, input: usize, grad: &AnyGradient) -> Result<(), Error> {
     match grad.first_not_a_number() {
         None => Ok(()),

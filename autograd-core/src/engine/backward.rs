@@ -1,10 +1,10 @@
-//! Backward passes into leaves.
+//! Backward passes that accumulate gradients in leaves.
 
 use std::fmt;
 
 use ndarray::{Array, Dimension};
 
-use super::accumulate::{accumulate_and_follow, accumulate_leaf};
+use super::accumulate::{accumulate_and_call_hooks, accumulate_leaf};
 use super::in_mode;
 use super::inputs::input_edges;
 use super::pass::Pass;
@@ -16,13 +16,13 @@ use crate::tensor::Tensor;
 use autograd_kernels::Element;
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// Computes the gradient of this tensor, of one element, with respect to every leaf that it
-    /// depends on, and adds it to the leaf's [`grad`](Self::grad).
+    /// Computes the gradients of this tensor, which has one element, with respect to all leaves that it depends on, and
+    /// adds each to its leaf's [`grad`](Self::grad).
     ///
     /// # Errors
-    /// If the tensor has not exactly one element or no history, the graph was freed by an earlier
-    /// pass, or a backward function gives a gradient of the wrong shape. The graph and all accumulated
-    /// gradients are then as they were; if a backward function panics, too.
+    /// If the tensor does not have exactly one element, or does not require grad; if an earlier pass freed the graph; or
+    /// if a backward function fails or returns a gradient of the wrong shape. After an error, or a panic of a backward
+    /// function, the graph and all accumulated gradients are unchanged.
     ///
     /// ```
     /// use pullback::Tensor;
@@ -37,26 +37,16 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         Backward::of(self).run()
     }
 
-    /// [`backward`](Self::backward) of a tensor of any shape, starting with the gradient `grad`.
+    /// Runs [`backward`](Self::backward) from a tensor of any shape, with `grad` as its gradient.
     ///
     /// # Errors
-    /// As [`backward`](Self::backward), and if `grad` has another shape than the tensor.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
-    /// (&x * &x).backward_with(array![1.0, 10.0])?;
-    /// assert_eq!(x.grad(), Some(array![2.0, 40.0]));
-    /// # Ok::<(), pullback::Error>(())
-    /// ```
+    /// See [`backward`](Self::backward); also if `grad` does not have the shape of the tensor.
     pub fn backward_with(&self, grad: Array<T, D>) -> Result<(), Error> {
         Backward::of(self).seed(grad).run()
     }
 }
 
-/// [`Tensor::backward`] with options: from several tensors, for chosen inputs alone, more than once.
+/// Options of [`Tensor::backward`]: several outputs, seeds, chosen inputs, retaining the graph.
 ///
 /// ```
 /// use pullback::{Backward, Tensor};
@@ -70,9 +60,12 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
 ///     .output(&product)
 ///     .seed(array![10.0, 10.0])
 ///     .inputs((&x,))
+///     .retain_graph(true)
 ///     .run()?;
 /// assert_eq!(x.grad(), Some(array![31.0, 41.0]));
 /// assert_eq!(w.grad(), None);
+/// sum.backward_with(array![1.0, 1.0])?; // the graph is there for a second pass
+/// assert_eq!(x.grad(), Some(array![32.0, 42.0]));
 /// # Ok::<(), pullback::Error>(())
 /// ```
 #[must_use = "nothing is computed before `run`"]
@@ -85,17 +78,7 @@ pub struct Backward<'a, T, D> {
 }
 
 impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
-    /// Returns a pass that starts from `output`.
-    ///
-    /// ```
-    /// use pullback::{Backward, Tensor};
-    /// use pullback::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![3.0]).set_requires_grad(true);
-    /// Backward::of(&(&x * &x).sum()).run()?;
-    /// assert_eq!(x.grad(), Some(array![6.0]));
-    /// # Ok::<(), pullback::Error>(())
-    /// ```
+    /// Returns the options of a pass from `output`.
     pub fn of(output: &'a Tensor<T, D>) -> Self {
         Self {
             roots: Roots::of(output),
@@ -106,34 +89,13 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
         }
     }
 
-    /// Starts with this gradient of the output that was named last, which may then have any shape.
-    ///
-    /// ```
-    /// use pullback::{Backward, Tensor};
-    /// use pullback::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
-    /// Backward::of(&(&x * 3.0)).seed(array![1.0, 10.0]).run()?;
-    /// assert_eq!(x.grad(), Some(array![3.0, 30.0]));
-    /// # Ok::<(), pullback::Error>(())
-    /// ```
+    /// Sets the gradient of the last named output, which may then have any shape.
     pub fn seed(self, seed: impl Seed<T, D>) -> Self {
         let roots = self.roots.seed(seed);
         Self { roots, ..self }
     }
 
-    /// Starts from another output too. An output that is given twice counts twice.
-    ///
-    /// ```
-    /// use pullback::{Backward, Tensor};
-    /// use pullback::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![2.0]).set_requires_grad(true);
-    /// let (sum, square) = (x.sum(), (&x * &x).sum());
-    /// Backward::of(&sum).output(&square).output(&square).run()?;
-    /// assert_eq!(x.grad(), Some(array![9.0]));
-    /// # Ok::<(), pullback::Error>(())
-    /// ```
+    /// Adds another output. An output that is given twice counts twice.
     pub fn output<U: Element, E: Dimension>(self, output: &'a Tensor<U, E>) -> Backward<'a, U, E> {
         Backward {
             roots: self.roots.output(output),
@@ -144,19 +106,8 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
         }
     }
 
-    /// Accumulates the gradients of these tensors alone, and calls only backward functions that lead to
-    /// them. They need not be leaves: [`grad`](Tensor::grad) of a computed tensor has it then too.
-    ///
-    /// ```
-    /// use pullback::{Backward, Tensor};
-    /// use pullback::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![2.0]).set_requires_grad(true);
-    /// let h = &x * 3.0;
-    /// Backward::of(&(&h * &h).sum()).inputs((&h,)).run()?;
-    /// assert_eq!((h.grad(), x.grad()), (Some(array![12.0]), None));
-    /// # Ok::<(), pullback::Error>(())
-    /// ```
+    /// Accumulates only the gradients of these tensors, and calls only the backward functions between them and the
+    /// outputs. The tensors need not be leaves: then [`grad`](Tensor::grad) of a computed tensor returns its gradient.
     pub fn inputs<I: InputTensors>(self, inputs: I) -> Self {
         let edges = input_edges(&inputs.to_tensors().into_erased())
             .map(|edges| edges.into_iter().cloned().collect());
@@ -166,19 +117,7 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
         }
     }
 
-    /// Retains what was saved, so that a later pass can go through the same graph.
-    ///
-    /// ```
-    /// use pullback::{Backward, Tensor};
-    /// use pullback::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![3.0]).set_requires_grad(true);
-    /// let y = (&x * &x).sum();
-    /// Backward::of(&y).retain_graph(true).run()?;
-    /// y.backward()?;
-    /// assert_eq!(x.grad(), Some(array![12.0]));
-    /// # Ok::<(), pullback::Error>(())
-    /// ```
+    /// Retains the saved values, so that a later pass can use the same graph.
     pub fn retain_graph(self, retain_graph: bool) -> Self {
         Self {
             retain_graph,
@@ -186,10 +125,9 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
         }
     }
 
-    /// Records the pass itself, so that the gradients can be differentiated. Retains what was saved too: a leaf
-    /// holds its gradient, and the gradient holds the graph that leads to the leaf, so none of it is freed
-    /// before [`Tensor::zero_grad`]. [`grad`](crate::grad()) returns gradients instead, and makes no such
-    /// cycle.
+    /// Records the pass, so that its gradients can be differentiated, and retains the saved values. A leaf then holds its
+    /// gradient, and the gradient holds the graph with the leaf, so nothing is freed before [`Tensor::zero_grad`].
+    /// [`grad`](crate::grad()) returns gradients instead, without such a cycle.
     ///
     /// ```
     /// use pullback::{Backward, Tensor, grad};
@@ -209,23 +147,9 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
         }
     }
 
-    /// Sets whether what a node has saved is freed as soon as it has run, not when the pass has succeeded: the
-    /// memory is there for what follows, but a pass that fails leaves the nodes that ran freed. Without
-    /// effect where the graph is retained.
-    ///
-    /// ```
-    /// use pullback::{Backward, ErrorKind, Tensor};
-    /// use pullback::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
-    /// let h = x.exp();
-    /// let y = h.sin().sum();
-    /// let of_another_shape = h.register_hook(|_| Some(Tensor::from(array![1.0])));
-    /// assert!(Backward::of(&y).free_early(true).run().is_err());
-    /// of_another_shape.remove();
-    /// // The sine had run by then, and what it had saved is gone.
-    /// assert!(y.backward().unwrap_err().kind() == &ErrorKind::Freed);
-    /// ```
+    /// Sets whether a node's saved values are freed as soon as the node has run, instead of at the end of the pass. This
+    /// lowers the peak of memory, but after a pass that fails, the nodes that ran are freed. Without effect if the graph
+    /// is retained.
     pub fn free_early(self, free_early: bool) -> Self {
         Self { free_early, ..self }
     }
@@ -233,19 +157,7 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
     /// Runs the pass.
     ///
     /// # Errors
-    /// As [`Tensor::backward`]; and if there are inputs, but none at all, or one that does not require grad.
-    ///
-    /// ```
-    /// use pullback::{Backward, ErrorKind, Tensor};
-    /// use pullback::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
-    /// let y = &x * 2.0;
-    /// assert!(matches!(Backward::of(&y).run().unwrap_err().kind(), ErrorKind::NotScalar { .. }));
-    /// Backward::of(&y).seed(array![1.0, 1.0]).run()?;
-    /// assert_eq!(x.grad(), Some(array![2.0, 2.0]));
-    /// # Ok::<(), pullback::Error>(())
-    /// ```
+    /// See [`Tensor::backward`]; also if the list of inputs is empty, or an input does not require grad.
     pub fn run(self) -> Result<(), Error> {
         let roots = self.roots.finish(self.create_graph)?;
         let inputs = self.inputs.transpose()?;
@@ -253,7 +165,7 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
             return Err(Error::new(ErrorKind::NoInputs));
         }
         if let Some(root) = roots.iter().find(|root| root.depth > 0) {
-            // Nodes save no tangents: the gradients' own derivatives would be lost in silence.
+            // Nodes save no tangents: the derivatives of the gradients would be lost silently.
             return Err(
                 ErrorKind::PassInForwardMode { pass: "backward" }.at(root.edge.node.applied_at())
             );
@@ -270,19 +182,19 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
                 pass.prune(roots.iter().map(|root| root.edge), &targets);
             }
             for root in roots {
-                pass.deliver(root.edge, root.seed);
+                pass.seed(root.edge, root.seed);
             }
             let inputs = inputs.as_deref().unwrap_or_default();
-            let mut asked = Vec::new();
-            pass.run(|node, grads| note_asked(node, grads, inputs, &mut asked))?;
-            let followed = pass.call_leaf_hooks(true)?;
-            asked.append(&mut pass.retained());
-            if followed {
-                accumulate_and_follow(&mut pass, asked);
+            let mut retained = Vec::new();
+            pass.run(|node, grads| add_inputs(node, grads, inputs, &mut retained))?;
+            let has_later_hooks = pass.call_leaf_hooks(true)?;
+            retained.append(&mut pass.take_retained());
+            if has_later_hooks {
+                accumulate_and_call_hooks(&mut pass, retained);
             } else {
-                pass.leaves(accumulate_leaf);
-                for (place, grad) in asked {
-                    place.accumulate(grad);
+                pass.take_leaves(accumulate_leaf);
+                for (accumulated, grad) in retained {
+                    accumulated.accumulate(grad);
                 }
             }
             if !keep {
@@ -303,22 +215,22 @@ impl<T: Element, D: Dimension> fmt::Debug for Backward<'_, T, D> {
     }
 }
 
-/// Notes the gradients of computed tensors that this pass was asked for.
-fn note_asked(
+/// Adds the gradients of the computed tensors among the pass's inputs.
+fn add_inputs(
     node: &Node,
     grads: &mut [Option<AnyGradient>],
     inputs: &[Edge],
-    asked: &mut Retained,
+    retained: &mut Retained,
 ) {
     let Some(hooks) = node.0.hooks() else {
         return;
     };
     for input in inputs.iter().filter(|input| input.node == *node) {
         let grad = &mut grads[input.output_nr as usize];
-        if let Some(place) = hooks.asked(input.output_nr)
+        if let Some(accumulated) = hooks.retained_on_request(input.output_nr)
             && let Some(grad) = grad
         {
-            asked.push((place.clone(), grad.share()));
+            retained.push((accumulated.clone(), grad.share()));
         }
     }
 }

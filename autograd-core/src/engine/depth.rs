@@ -1,12 +1,11 @@
-//! Passes inside of passes, as deep as anybody likes.
+//! Passes inside passes, to any depth.
 //!
 //! # Note [Depth]
-//! A backward function may start a pass, whose backward functions may start passes. Each level takes
-//! stack: some kilobytes of the engine's, and whatever user code has there. A pass that starts
-//! further than `ROOM` below the first on its thread therefore runs on a thread of its own, with a
-//! stack of its own, while this one waits for it: deep recursion takes memory, and never overflows a
-//! thread's stack. What counts is the stack that is in use, not the number of levels, so the size of
-//! the user's frames is in it. The modes that a thread is in go with the pass.
+//! A backward function may start a pass, whose backward functions may start passes. Each pass takes stack: some
+//! kilobytes of the engine's, and the frames of user code. A pass that starts further than `ROOM` below the first on its
+//! thread therefore runs on a new thread, with its own stack, while this thread blocks: deep recursion takes memory, and
+//! never overflows a stack. The criterion is the stack in use, not the number of passes, so it includes the user's
+//! frames. The new thread takes over the modes of this one.
 
 use std::cell::Cell;
 use std::panic::resume_unwind;
@@ -18,11 +17,11 @@ use crate::thread::Scoped;
 const ROOM: usize = 512 << 10;
 
 thread_local! {
-    /// Where the stack was when the first of this thread's passes began; 0 outside of any.
+    /// The address of the stack at the start of this thread's first pass; 0 outside passes.
     static TOP: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Runs `body`, a pass, where there is room for it.
+/// Runs `body`, a pass, on this thread, or on a new one if little of the stack is left.
 pub(super) fn with_room<R: Send>(body: impl FnOnce() -> R + Send) -> R {
     let marker = 0_u8;
     let here = (&raw const marker).addr();
@@ -33,11 +32,11 @@ pub(super) fn with_room<R: Send>(body: impl FnOnce() -> R + Send) -> R {
     } else if top.abs_diff(here) < ROOM {
         body()
     } else {
-        on_a_thread_of_its_own(body)
+        on_new_thread(body)
     }
 }
 
-fn on_a_thread_of_its_own<R: Send>(body: impl FnOnce() -> R + Send) -> R {
+fn on_new_thread<R: Send>(body: impl FnOnce() -> R + Send) -> R {
     let modes = super::modes();
     thread::scope(|scope| {
         let result = scope.spawn(|| modes.apply(body)).join();
@@ -51,7 +50,7 @@ mod tests {
     use crate::engine::anomaly;
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
-    /// Levels beneath this one, and the threads that they ran on.
+    /// Nests passes, and adds the threads that they run on.
     fn nest(levels: usize, threads: &mut Vec<thread::ThreadId>) {
         let used = [1_u8; 10 << 10];
         let here = thread::current().id();

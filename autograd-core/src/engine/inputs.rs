@@ -1,4 +1,4 @@
-//! Gradients with respect to chosen tensors, handed back instead of accumulated.
+//! Gradients with respect to chosen tensors, returned instead of accumulated.
 
 use std::fmt;
 use std::panic::Location;
@@ -17,13 +17,12 @@ use crate::tensor::Tensor;
 use crate::thread::with_grad_mode;
 use autograd_kernels::Element;
 
-/// Returns the gradients of `output`, of one element, with respect to `inputs`: a tensor by reference, a list
-/// of tensors, or a tuple of up to twelve of these. Nothing is accumulated, and only backward functions that
-/// lead to the inputs are called. Frees the graph; [`Grad`] has the options.
+/// Returns the gradients of `output`, which has one element, with respect to `inputs`: a tensor by reference, a list of
+/// tensors, or a tuple of up to twelve of these. Nothing is accumulated, and only the backward functions between the
+/// output and the inputs are called. Frees the graph; [`Grad`] has options.
 ///
 /// # Errors
-/// If an input does not require grad or the output does not depend on it, and as
-/// [`Tensor::backward`].
+/// If an input does not require grad, or the output does not depend on an input; see also [`Tensor::backward`].
 ///
 /// ```
 /// use pullback::{Tensor, grad};
@@ -46,7 +45,7 @@ pub fn grad<T: Element, D: Dimension, I: InputTensors>(
     Grad::of(output).run(inputs)
 }
 
-/// [`grad()`] with options.
+/// Options of [`grad()`].
 ///
 /// ```
 /// use pullback::{Grad, Tensor, grad};
@@ -69,17 +68,7 @@ pub struct Grad<'a, T, D> {
 }
 
 impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
-    /// Returns the gradients of `output`.
-    ///
-    /// ```
-    /// use pullback::{Grad, Tensor};
-    /// use pullback::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![3.0]).set_requires_grad(true);
-    /// let (dx,) = Grad::of(&(&x * &x).sum()).run((&x,))?;
-    /// assert_eq!((dx.to_array(), x.grad()), (array![6.0], None));
-    /// # Ok::<(), pullback::Error>(())
-    /// ```
+    /// Returns the options for gradients of `output`.
     #[track_caller]
     pub fn of(output: &'a Tensor<T, D>) -> Self {
         Self {
@@ -91,34 +80,13 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
         }
     }
 
-    /// Starts with this gradient of the output that was named last, which may then have any shape.
-    ///
-    /// ```
-    /// use pullback::{Grad, Tensor};
-    /// use pullback::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
-    /// let (dx,) = Grad::of(&(&x * 3.0)).seed(array![1.0, 10.0]).run((&x,))?;
-    /// assert_eq!(dx.to_array(), array![3.0, 30.0]);
-    /// # Ok::<(), pullback::Error>(())
-    /// ```
+    /// Sets the gradient of the last named output, which may then have any shape.
     pub fn seed(self, seed: impl Seed<T, D>) -> Self {
         let roots = self.roots.seed(seed);
         Self { roots, ..self }
     }
 
-    /// Adds the gradients of another output. An output that is given twice counts twice.
-    ///
-    /// ```
-    /// use pullback::{Grad, Tensor};
-    /// use pullback::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
-    /// let (y, z) = ((&x * 3.0).sum(), &x * &x);
-    /// let (dx,) = Grad::of(&y).output(&z).seed(array![1.0, 10.0]).run((&x,))?;
-    /// assert_eq!(dx.to_array(), array![5.0, 43.0]);
-    /// # Ok::<(), pullback::Error>(())
-    /// ```
+    /// Adds another output, whose gradients are added. An output that is given twice counts twice.
     pub fn output<U: Element, E: Dimension>(self, output: &'a Tensor<U, E>) -> Grad<'a, U, E> {
         Grad {
             roots: self.roots.output(output),
@@ -129,18 +97,7 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
         }
     }
 
-    /// Records the pass, so that the gradients can be differentiated. Retains the graph too.
-    ///
-    /// ```
-    /// use pullback::{Grad, Tensor, grad};
-    /// use pullback::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![2.0]).set_requires_grad(true);
-    /// let (slope,) = Grad::of(&x.powi(3).sum()).create_graph(true).run((&x,))?;
-    /// let (curvature,) = grad(&slope.sum(), (&x,))?;
-    /// assert_eq!(curvature.to_array(), array![12.0]);
-    /// # Ok::<(), pullback::Error>(())
-    /// ```
+    /// Records the pass, so that the gradients can be differentiated, and retains the graph.
     pub fn create_graph(self, create_graph: bool) -> Self {
         Self {
             create_graph,
@@ -148,20 +105,7 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
         }
     }
 
-    /// Retains the graph, so that a later pass can go through it.
-    ///
-    /// ```
-    /// use pullback::{Grad, Tensor, grad};
-    /// use pullback::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![2.0]).set_requires_grad(true);
-    /// let y = (&x * &x).sum();
-    /// let (once,) = Grad::of(&y).retain_graph(true).run((&x,))?;
-    /// let (twice,) = grad(&y, (&x,))?;
-    /// assert_eq!(once.to_array(), twice.to_array());
-    /// assert!(grad(&y, (&x,)).is_err());
-    /// # Ok::<(), pullback::Error>(())
-    /// ```
+    /// Retains the graph, so that a later pass can use it.
     pub fn retain_graph(self, retain_graph: bool) -> Self {
         Self {
             retain_graph,
@@ -169,21 +113,8 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
         }
     }
 
-    /// Sets whether an input that the output does not depend on has a gradient of zeros instead of being
-    /// an error. [`run_unused`](Self::run_unused) marks such inputs by `None`.
-    ///
-    /// ```
-    /// use pullback::{ErrorKind, Grad, Tensor};
-    /// use pullback::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![2.0]).set_requires_grad(true);
-    /// let unused = Tensor::from(array![5.0]).set_requires_grad(true);
-    /// let strict = Grad::of(&x.sum()).run((&x, &unused));
-    /// assert_eq!(strict.unwrap_err().kind(), &ErrorKind::UnusedInput { position: 1 });
-    /// let (_, zeros) = Grad::of(&x.sum()).allow_unused(true).run((&x, &unused))?;
-    /// assert_eq!(zeros.to_array(), array![0.0]);
-    /// # Ok::<(), pullback::Error>(())
-    /// ```
+    /// Sets whether an input that the output does not depend on has a gradient of zeros instead of being an error.
+    /// [`run_unused`](Self::run_unused) returns `None` for such inputs.
     pub fn allow_unused(self, allow_unused: bool) -> Self {
         Self {
             allow_unused,
@@ -194,18 +125,7 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
     /// Returns the gradients, a tensor for each input.
     ///
     /// # Errors
-    /// As [`grad()`].
-    ///
-    /// ```
-    /// use pullback::{Grad, Tensor};
-    /// use pullback::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
-    /// let w = Tensor::from(array![[3.0, 4.0]]).set_requires_grad(true);
-    /// let (dw, dx) = Grad::of(&(&w * &x).sum()).run((&w, &x))?;
-    /// assert_eq!((dw.to_array(), dx.to_array()), (array![[1.0, 2.0]], array![3.0, 4.0]));
-    /// # Ok::<(), pullback::Error>(())
-    /// ```
+    /// See [`grad()`].
     pub fn run<I: InputTensors>(self, inputs: I) -> Result<I::Owned, Error> {
         let (create_graph, allow_unused) = (self.create_graph, self.allow_unused);
         let inputs = inputs.to_tensors();
@@ -215,7 +135,7 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
         let mut found = inputs.iter().zip(found).map(|(input, grad)| {
             grad.unwrap_or_else(|| {
                 let zeros = input.zeros();
-                // Zeros are differentiated in turn like any other gradient.
+                // Zeros can be differentiated like any other gradient.
                 if create_graph { zeros.leaf() } else { zeros }
             })
         });
@@ -225,7 +145,7 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
     /// Returns the gradients, `None` for an input that the output does not depend on.
     ///
     /// # Errors
-    /// As [`grad()`], but for unused inputs.
+    /// See [`grad()`]; an unused input is not an error.
     ///
     /// ```
     /// use pullback::{Grad, Tensor};
@@ -270,14 +190,14 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
             Ok(found)
         })?;
         Ok(lost
-            .taken_from(found)
+            .apply(found)
             .into_iter()
             .map(|grad| grad.map(AnyTensor::from_grad))
             .collect())
     }
 }
 
-/// Where the gradients of the inputs arrive.
+/// Returns the edges of the inputs.
 pub(super) fn input_edges(inputs: &[AnyTensor]) -> Result<Vec<&Edge>, Error> {
     inputs
         .iter()
@@ -290,12 +210,12 @@ pub(super) fn input_edges(inputs: &[AnyTensor]) -> Result<Vec<&Edge>, Error> {
         .collect()
 }
 
-/// Why the gradients of a pass have no tangents, if it was run in forward mode: nodes save none, so what the gradients'
-/// own derivatives are is not known.
+/// The failure of the tangents of gradients, if a pass runs in forward mode: nodes save no tangents, so the gradients'
+/// tangents are unknown.
 pub(crate) struct LostTangents(Option<(u64, Failure)>);
 
 impl LostTangents {
-    /// Of a pass whose roots are of this depth, with what had gone wrong there before.
+    /// Returns the failure of a pass whose roots have this depth, with the failures of the roots' tangents.
     pub(crate) fn new(
         depth: u64,
         failures: impl Iterator<Item = Option<Failure>>,
@@ -308,11 +228,8 @@ impl LostTangents {
         }))
     }
 
-    /// The gradients without tangents: a run of forward mode that they reach fails.
-    pub(crate) fn taken_from(
-        &self,
-        mut found: Vec<Option<AnyGradient>>,
-    ) -> Vec<Option<AnyGradient>> {
+    /// Gives the gradients failed tangents: a run of forward mode that uses them is an error.
+    pub(crate) fn apply(&self, mut found: Vec<Option<AnyGradient>>) -> Vec<Option<AnyGradient>> {
         if let Some((depth, failure)) = &self.0 {
             for grad in &mut found {
                 *grad = grad
@@ -324,7 +241,7 @@ impl LostTangents {
     }
 }
 
-/// The gradients that arrive at `targets` when each root starts with its gradient. The graph is retained.
+/// Returns the gradients at `targets` of a pass that starts with a gradient for each root. The graph is retained.
 pub(crate) fn gradients(
     roots: Vec<(&Edge, AnyGradient)>,
     targets: &[&Edge],
@@ -335,8 +252,8 @@ pub(crate) fn gradients(
     })
 }
 
-/// The same for what was recorded above `floor`, as a part of the pass that runs: it ends at other nodes without
-/// calling their hooks, and what it leaves for its end is left to that pass. With what `retain_grad` asks for.
+/// Like [`gradients`], for the nodes above `floor`, as a part of the pass that runs: it ends at nodes below the floor
+/// without calling their hooks, and its cleanup is that pass's. Also returns the gradients for `retain_grad`.
 pub(crate) fn gradients_above(
     floor: u64,
     roots: Vec<(&Edge, AnyGradient)>,
@@ -346,7 +263,7 @@ pub(crate) fn gradients_above(
     let pass = || {
         let mut pass = Pass::above(floor, create_graph);
         let found = collect(&mut pass, roots, targets)?;
-        Ok((found, pass.retained()))
+        Ok((found, pass.take_retained()))
     };
     with_room(|| with_grad_mode(create_graph, pass))
 }
@@ -362,7 +279,7 @@ impl<T: Element, D: Dimension> fmt::Debug for Grad<'_, T, D> {
     }
 }
 
-/// Runs a pass, pruned to what leads to the targets, and gathers what has arrived at each.
+/// Runs a pass, pruned to the paths to the targets, and returns their gradients.
 fn collect<'g>(
     pass: &mut Pass<'g>,
     roots: Vec<(&'g Edge, AnyGradient)>,
@@ -370,7 +287,7 @@ fn collect<'g>(
 ) -> Result<Vec<Option<AnyGradient>>, Error> {
     pass.prune(roots.iter().map(|(root, _)| *root), targets);
     for (root, seed) in roots {
-        pass.deliver(root, seed);
+        pass.seed(root, seed);
     }
     let mut found: Vec<Option<AnyGradient>> = targets.iter().map(|_| None).collect();
     pass.run(|node, grads| {
@@ -385,7 +302,7 @@ fn collect<'g>(
     pass.call_leaf_hooks(false)?;
     for (found, target) in found.iter_mut().zip(targets) {
         if pass.ends_at(&target.node) {
-            *found = pass.arrived(target);
+            *found = pass.gradient_at(target);
         }
     }
     Ok(found)

@@ -1,9 +1,9 @@
-//! Running gradients back along the tape.
+//! The engine: runs backward passes along the tape.
 //!
-//! `pass` walks the tape once; `backward` starts it from tensors and has `accumulate` write the result into
-//! the leaves; `inputs` starts it from tensors and hands the result back ([`grad`]); `node_apply` runs one node.
+//! `pass` is one pass; `backward` starts one from tensors and accumulates its gradients in leaves, by `accumulate`;
+//! `inputs` starts one and returns its gradients ([`grad`]); `node_apply` runs one node.
 //!
-//! The engine knows nodes only as `dyn TapeNode`: neither functions nor ranks.
+//! The engine uses nodes only as `dyn TapeNode`: neither functions nor ranks.
 
 mod accumulate;
 mod anomaly;
@@ -11,10 +11,10 @@ mod backward;
 mod depth;
 mod inputs;
 mod node_apply;
-mod notes;
 mod pass;
 mod roots;
 mod trace;
+mod visits;
 
 pub use anomaly::detect_anomaly;
 pub use backward::Backward;
@@ -47,7 +47,7 @@ pub(crate) fn is_ordered() -> bool {
     trace::recorder().is_some() || replay::is_in_checkpoint()
 }
 
-/// Runs a pass, which is recorded only under `create_graph`, where there is room for it.
+/// Runs a pass, recorded under `create_graph`, on a thread with enough stack.
 fn in_mode<R: Send>(create_graph: bool, pass: impl FnOnce() -> R + Send) -> R {
     depth::with_room(|| cleanup::run_pass(|| with_grad_mode(create_graph, pass)))
 }

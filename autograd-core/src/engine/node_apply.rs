@@ -1,4 +1,4 @@
-//! Running one node's backward by hand.
+//! `Node::apply`: runs the backward of one node.
 
 use std::panic::Location;
 
@@ -12,15 +12,14 @@ use crate::thread::is_grad_enabled;
 use autograd_kernels::Element;
 
 impl Node {
-    /// Runs this node's backward by hand: gradients of its outputs in, gradients of its differentiable
-    /// inputs out; `None` for an undefined gradient and for an input that requires none. No hook is
-    /// called, nothing is freed. The result has a history if a gradient has one and recording is enabled.
+    /// Runs this node's backward: takes gradients of its outputs, and returns gradients of its differentiable inputs;
+    /// `None` for an undefined gradient and for an input that requires none. No hook is called, nothing is freed. The
+    /// result has a history if a gradient has one and recording is enabled.
     ///
     /// # Errors
-    /// If the number of gradients is not the number of outputs, a shape or the element type is
-    /// another, the saved values were freed, or the backward function fails or gives a gradient of another shape
-    /// than its input's. In forward mode, if a gradient has a tangent or the function was applied to an input that
-    /// has one: a node saves no tangents, so those of the result are not known.
+    /// If the gradients differ from the outputs in number, shape or element type, the saved values were freed, or the
+    /// backward function fails or returns a gradient of the wrong shape. In forward mode, if a gradient has a tangent or
+    /// the function was applied to an input with a tangent: a node saves no tangents, so those of the result are unknown.
     ///
     /// ```
     /// use pullback::Tensor;
@@ -52,7 +51,7 @@ impl Node {
         let grads: Vec<Option<AnyGradient>> = grads.collect();
         let results = match trace::recorder() {
             None => self.run(grads, create_graph),
-            Some(recorder) => recorder.turn(self, || self.run(grads, create_graph)),
+            Some(recorder) => recorder.record(self, || self.run(grads, create_graph)),
         }?;
         let typed = results.into_iter().zip(self.0.edges()).enumerate();
         typed
@@ -70,7 +69,7 @@ impl Node {
             .collect()
     }
 
-    /// Refuses gradients that are not those of this node's outputs.
+    /// Checks that there is a gradient for each output of this node, of its shape.
     fn check_outputs<T: Element>(&self, grads: &[Option<TensorD<T>>]) -> Result<(), Error> {
         let outputs = self.0.outputs();
         let (expected, found) = (outputs.len(), grads.len());

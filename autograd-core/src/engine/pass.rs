@@ -1,18 +1,18 @@
 //! One backward pass: from the roots, in falling order of sequence numbers, to the leaves.
 //!
 //! # Note [Failure]
-//! A pass changes nothing until it has succeeded: nodes lend copies of their saved values, gradients
-//! of leaves wait here. A pass that fails or panics is dropped, and everything is as it was.
+//! A pass changes nothing until it has succeeded: it gets copies of the nodes' saved values, and stores the gradients
+//! of leaves. A pass that fails or panics is dropped, and leaves the graph and all gradients unchanged.
 
 use std::sync::Arc;
 
 use super::anomaly;
-use super::notes::{NO_SLOT, Ready, Slots, Visit, index};
 use super::trace::{self, Recorder};
+use super::visits::{NO_SLOT, Ready, Slots, Visit, to_u32};
 use crate::array::PackedShape;
 use crate::error::{Error, ErrorKind};
 use crate::tape::{
-    AnyGradient, BackwardCall, Edge, HookSlot, Hooking, Node, Places, Retained, accumulate,
+    AnyGradient, BackwardCall, Edge, HookSlot, Hooking, Marks, Node, Retained, accumulate,
 };
 
 #[expect(clippy::struct_excessive_bools, reason = "facts of their own")]
@@ -20,23 +20,24 @@ pub(super) struct Pass<'g> {
     create_graph: bool,
     /// Whether a node is freed as soon as it has run.
     free_early: bool,
-    /// The pass ends at nodes whose numbers are not above it, as it does at leaves, whose number is 0.
+    /// The pass ends at nodes whose sequence numbers are not above the floor: see Note [Floors] in `tape`. Leaves have
+    /// the number 0.
     floor: u64,
     /// Whether gradients that are not numbers are errors.
     watching: bool,
-    /// Who writes down what the nodes do, if anybody does.
+    /// The trace that the nodes' events are recorded in.
     recorder: Option<Arc<Recorder>>,
-    /// Whether [`Pass::prune`] has been through: then only needed nodes are visited.
+    /// Whether [`Pass::prune`] was called: then only needed nodes run.
     pruned: bool,
     visits: Vec<Visit<'g>>,
-    /// Where in `visits` each node's notes are. See Note [Marks] in `tape::mark`. A node that a single
-    /// edge leads to is in no need of it: the pass comes to it once.
-    places: Places,
+    /// The index in `visits` of each node. See Note [Marks] in `tape::mark`. A node with a single edge to it is
+    /// visited once and has no mark.
+    marks: Marks,
     slots: Slots,
-    /// Places in `visits` of the leaves, where the pass ends, that gradients have arrived for.
+    /// The indices in `visits` of the leaves that have a gradient.
     leaves: Vec<u32>,
     ready: Ready,
-    /// Gradients for `retain_grad`, with where they are to be written.
+    /// The gradients for `retain_grad`.
     retained: Retained,
     scratch: Scratch,
 }
@@ -58,7 +59,7 @@ impl<'g> Pass<'g> {
             recorder: trace::recorder(),
             pruned: false,
             visits: Vec::new(),
-            places: Places::new(),
+            marks: Marks::new(),
             slots: Slots::default(),
             leaves: Vec::new(),
             ready: Ready::default(),
@@ -67,66 +68,67 @@ impl<'g> Pass<'g> {
         }
     }
 
-    /// A pass through what was recorded above `floor`: see Note [Floors] in `tape`.
+    /// Starts a pass through the nodes above `floor`: see Note [Floors] in `tape`.
     pub(super) fn above(floor: u64, create_graph: bool) -> Self {
         let mut pass = Self::new(create_graph, false);
         pass.floor = floor;
         pass
     }
 
-    /// Restricts the pass, before anything is seeded, to what leads from `roots` to `targets`.
+    /// Restricts the pass, before it has gradients, to the nodes on a path from `roots` to `targets`.
     pub(super) fn prune(&mut self, roots: impl Iterator<Item = &'g Edge>, targets: &[&Edge]) {
         self.pruned = true;
         for root in roots {
-            self.place(&root.node);
+            self.index_of(&root.node);
         }
         let mut order = Vec::new();
-        let mut place = 0;
-        while let Some(&Visit { node, .. }) = self.visits.get(place) {
+        let mut index = 0;
+        while let Some(&Visit { node, .. }) = self.visits.get(index) {
             if !self.ends_at(node) {
-                order.push((node.sequence_nr(), place));
+                order.push((node.sequence_nr(), index));
                 for edge in node.0.edges().iter().flatten() {
-                    self.place(&edge.node);
+                    self.index_of(&edge.node);
                 }
             }
-            place += 1;
+            index += 1;
         }
         for target in targets {
-            if let Some(place) = self.find(&target.node) {
-                self.visits[place as usize].needed = true;
-                self.visits[place as usize].target = true;
+            if let Some(index) = self.get_index(&target.node) {
+                let visit = &mut self.visits[index as usize];
+                visit.needed = true;
+                visit.target = true;
             }
         }
-        // Whatever a node points to has a smaller number and is decided before it.
+        // The nodes that a node points to have smaller numbers, so they are decided before it.
         order.sort_unstable();
-        for (_, place) in order {
-            let mut edges = self.visits[place].node.0.edges().iter().flatten();
+        for (_, index) in order {
+            let mut edges = self.visits[index].node.0.edges().iter().flatten();
             if edges.any(|edge| self.needs(&edge.node)) {
-                self.visits[place].needed = true;
+                self.visits[index].needed = true;
             }
         }
     }
 
-    /// Hands in a gradient for `edge`, to start with.
-    pub(super) fn deliver(&mut self, edge: &'g Edge, grad: AnyGradient) {
-        let place = self.place(&edge.node);
-        self.put(place, edge, edge.node.0.outputs().len(), grad);
+    /// Starts the pass with a gradient at `edge`.
+    pub(super) fn seed(&mut self, edge: &'g Edge, grad: AnyGradient) {
+        let index = self.index_of(&edge.node);
+        self.accumulate(index, edge, edge.node.0.outputs().len(), grad);
     }
 
-    /// Puts a gradient of one of the outputs of a node where it waits for the node's turn.
+    /// Adds a gradient of one of the outputs of a node, and queues the node with its first gradient.
     #[inline]
-    fn put(&mut self, place: u32, edge: &Edge, outputs: usize, grad: AnyGradient) {
-        let visit = &mut self.visits[place as usize];
+    fn accumulate(&mut self, index: u32, edge: &Edge, outputs: usize, grad: AnyGradient) {
+        let visit = &mut self.visits[index as usize];
         if visit.slot == NO_SLOT {
-            visit.outputs = index(outputs);
+            visit.outputs = to_u32(outputs);
             visit.slot = self.slots.take(visit.outputs);
             if edge.node.sequence_nr() <= self.floor {
-                self.leaves.push(place);
+                self.leaves.push(index);
             } else {
-                self.ready.push((edge.node.sequence_nr(), place));
+                self.ready.push((edge.node.sequence_nr(), index));
             }
         }
-        let grads = self.slots.of(visit.slot, visit.outputs);
+        let grads = self.slots.get(visit.slot, visit.outputs);
         let sum = &mut grads[edge.output_nr as usize];
         match sum {
             None => *sum = Some(grad),
@@ -134,22 +136,22 @@ impl<'g> Pass<'g> {
         }
     }
 
-    /// Runs every node that waits. `capture` gets the gradients of targets that are not leaves.
+    /// Runs every node that has a gradient. `capture` gets the gradients of targets that are not leaves.
     pub(super) fn run(
         &mut self,
         mut capture: impl FnMut(&Node, &mut [Option<AnyGradient>]),
     ) -> Result<(), Error> {
         let recorder = self.recorder.clone();
-        while let Some((_, place)) = self.ready.pop() {
+        while let Some((_, index)) = self.ready.pop() {
             let Visit {
                 node,
                 slot,
                 outputs,
                 target,
                 ..
-            } = self.visits[place as usize];
+            } = self.visits[index as usize];
             let hooking = if target {
-                let grads = self.slots.of(slot, outputs);
+                let grads = self.slots.get(slot, outputs);
                 call_tensor_hooks(node, grads, self.create_graph, &mut self.retained)?;
                 capture(node, grads);
                 Hooking::OfNode
@@ -158,35 +160,35 @@ impl<'g> Pass<'g> {
             };
             let edges = node.0.edges();
             self.scratch.results.clear();
-            if self.choose(edges) {
+            if self.set_needs(edges) {
                 match &recorder {
                     None => self.call(node, (slot, outputs), hooking)?,
                     Some(recorder) => {
-                        recorder.turn(node, || {
+                        recorder.record(node, || {
                             self.call(node, (slot, outputs), hooking)?;
                             Ok::<_, Error>(&self.scratch.results)
                         })?;
                     }
                 }
-                self.visits[place as usize].ran = true;
+                self.visits[index as usize].ran = true;
                 if self.free_early {
                     node.0.free();
                 }
             }
-            // All that lead to it have run.
-            self.places.remove(&node.header().mark);
-            self.visits[place as usize].slot = NO_SLOT;
+            // All nodes with an edge to this one have run.
+            self.marks.remove(&node.header().mark);
+            self.visits[index as usize].slot = NO_SLOT;
             self.slots.give_back(slot, outputs);
-            self.pass_on(node, edges)?;
+            self.propagate(node, edges)?;
         }
         Ok(())
     }
 
-    /// Delivers what a node gave along its edges.
+    /// Checks the gradients that a node computed, and adds them to those of the next nodes.
     #[inline]
-    fn pass_on(&mut self, node: &Node, edges: &'g [Option<Edge>]) -> Result<(), Error> {
+    fn propagate(&mut self, node: &Node, edges: &'g [Option<Edge>]) -> Result<(), Error> {
         for (input, edge) in edges.iter().enumerate() {
-            // There are no results where nothing was to be computed.
+            // Without a needed input there are no results.
             let result = self.scratch.results.get_mut(input);
             let (Some(grad), Some(edge)) = (result.and_then(Option::take), edge) else {
                 continue;
@@ -197,19 +199,19 @@ impl<'g> Pass<'g> {
                 anomaly::check(node, input, &grad)?;
             }
             let is_sole = !self.pruned && edge.node.0.is_only();
-            let place = if is_sole {
-                self.note(&edge.node)
+            let index = if is_sole {
+                self.insert(&edge.node)
             } else {
-                self.place(&edge.node)
+                self.index_of(&edge.node)
             };
-            self.put(place, edge, outputs.len(), grad);
+            self.accumulate(index, edge, outputs.len(), grad);
         }
         Ok(())
     }
 
-    /// Notes which inputs of a node this pass wants gradients of; whether there are any.
+    /// Sets which inputs of a node need a gradient in this pass, and returns whether any does.
     #[inline]
-    fn choose(&mut self, edges: &[Option<Edge>]) -> bool {
+    fn set_needs(&mut self, edges: &[Option<Edge>]) -> bool {
         let mut needs = std::mem::take(&mut self.scratch.needs);
         needs.clear();
         needs.extend(edges.iter().map(|edge| {
@@ -232,7 +234,7 @@ impl<'g> Pass<'g> {
         results.resize_with(needs.len(), || None);
         node.0.backward(BackwardCall {
             node,
-            grads: self.slots.of(slot, outputs),
+            grads: self.slots.get(slot, outputs),
             needs,
             create_graph: self.create_graph,
             results,
@@ -241,61 +243,61 @@ impl<'g> Pass<'g> {
         })
     }
 
-    /// Calls the hooks of leaves that come before their gradients are accumulated, or handed back: then
-    /// the leaves' nodes do not run, and their prehooks are not called. Whether hooks follow accumulation.
-    /// A pass above a floor leaves them to the pass that it is a part of.
+    /// Calls the hooks of leaves before their gradients are accumulated, or returned: then the nodes of the leaves do
+    /// not run, and their prehooks are not called. Returns whether there are hooks to call after accumulation. The hooks
+    /// of a pass above a floor are called by the pass that contains it.
     pub(super) fn call_leaf_hooks(&mut self, accumulates: bool) -> Result<bool, Error> {
-        let mut followed = false;
+        let mut has_later_hooks = false;
         if !HookSlot::any_in_use() || self.floor > 0 {
-            return Ok(followed);
+            return Ok(has_later_hooks);
         }
-        for &place in &self.leaves {
-            let Visit { node, slot, .. } = self.visits[place as usize];
+        for &index in &self.leaves {
+            let Visit { node, slot, .. } = self.visits[index as usize];
             if let Some(hooks) = node.0.hooks() {
-                let grads = self.slots.of(slot, 1);
+                let grads = self.slots.get(slot, 1);
                 hooks.call_tensor_hooks(node, grads, self.create_graph)?;
                 if accumulates {
                     hooks.call_prehooks(node, grads, self.create_graph)?;
                 }
-                followed |= hooks.follow_accumulation();
+                has_later_hooks |= hooks.follow_accumulation();
             }
         }
-        Ok(followed)
+        Ok(has_later_hooks)
     }
 
-    /// What `retain_grad` asks for.
-    pub(super) fn retained(&mut self) -> Retained {
+    /// Takes the gradients for `retain_grad`.
+    pub(super) fn take_retained(&mut self) -> Retained {
         std::mem::take(&mut self.retained)
     }
 
-    /// Calls `take` with each leaf that a gradient has arrived for.
-    pub(super) fn leaves(&mut self, mut take: impl FnMut(&'g Node, AnyGradient)) {
-        for &place in &self.leaves {
-            let Visit { node, slot, .. } = self.visits[place as usize];
-            if let Some(grad) = self.slots.of(slot, 1)[0].take() {
+    /// Calls `take` with each leaf that has a gradient.
+    pub(super) fn take_leaves(&mut self, mut take: impl FnMut(&'g Node, AnyGradient)) {
+        for &index in &self.leaves {
+            let Visit { node, slot, .. } = self.visits[index as usize];
+            if let Some(grad) = self.slots.get(slot, 1)[0].take() {
                 take(node, grad);
             }
         }
     }
 
-    /// Whether the pass ends there, as at leaves.
+    /// Returns whether the pass ends at `node`, as at leaves.
     pub(super) fn ends_at(&self, node: &Node) -> bool {
         node.sequence_nr() <= self.floor
     }
 
-    /// The gradient that has arrived where the pass ends.
-    pub(super) fn arrived(&mut self, end: &Edge) -> Option<AnyGradient> {
-        let Visit { slot, outputs, .. } = self.visits[self.find(&end.node)? as usize];
+    /// Returns the gradient at an edge to a node at which the pass ends.
+    pub(super) fn gradient_at(&mut self, end: &Edge) -> Option<AnyGradient> {
+        let Visit { slot, outputs, .. } = self.visits[self.get_index(&end.node)? as usize];
         if slot == NO_SLOT {
             return None;
         }
-        let grads = self.slots.of(slot, outputs);
+        let grads = self.slots.get(slot, outputs);
         grads[end.output_nr as usize]
             .as_mut()
             .map(AnyGradient::share)
     }
 
-    /// Frees what the nodes that ran had saved.
+    /// Frees the saved values of the nodes that ran.
     pub(super) fn free(&mut self) {
         for visit in self.visits.iter().filter(|visit| visit.ran) {
             visit.node.0.free();
@@ -303,38 +305,38 @@ impl<'g> Pass<'g> {
     }
 
     fn needs(&self, node: &Node) -> bool {
-        self.find(node)
-            .is_some_and(|place| self.visits[place as usize].needed)
+        self.get_index(node)
+            .is_some_and(|index| self.visits[index as usize].needed)
     }
 
-    /// The place of the notes on `node`, new ones if it was not met before.
+    /// Returns the index of `node` in `visits`, where it is inserted at the first visit.
     #[inline]
-    fn place(&mut self, node: &'g Node) -> u32 {
-        match self.find(node) {
-            Some(place) => place,
-            None => self.visit(node),
+    fn index_of(&mut self, node: &'g Node) -> u32 {
+        match self.get_index(node) {
+            Some(index) => index,
+            None => self.mark(node),
         }
     }
 
-    /// The place of the notes on `node`, if it has been met.
+    /// Returns the index of `node` in `visits`, if it was visited.
     #[inline]
-    fn find(&self, node: &Node) -> Option<u32> {
-        self.places.find(&node.header().mark, || node.0.address())
+    fn get_index(&self, node: &Node) -> Option<u32> {
+        self.marks.get(&node.header().mark, || node.0.address())
     }
 
-    /// Starts notes on a node that was not met before, and marks it.
+    /// Inserts a node into `visits`, and marks it with its index.
     #[inline]
-    fn visit(&mut self, node: &'g Node) -> u32 {
-        let place = self.note(node);
-        self.places
-            .set(&node.header().mark, || node.0.address(), place);
-        place
+    fn mark(&mut self, node: &'g Node) -> u32 {
+        let index = self.insert(node);
+        self.marks
+            .set(&node.header().mark, || node.0.address(), index);
+        index
     }
 
-    /// Starts notes on a node.
+    /// Inserts a node into `visits`.
     #[inline]
-    fn note(&mut self, node: &'g Node) -> u32 {
-        let place = index(self.visits.len());
+    fn insert(&mut self, node: &'g Node) -> u32 {
+        let index = to_u32(self.visits.len());
         self.visits.push(Visit {
             node,
             slot: NO_SLOT,
@@ -343,19 +345,19 @@ impl<'g> Pass<'g> {
             target: false,
             ran: false,
         });
-        place
+        index
     }
 }
 
 impl Drop for Pass<'_> {
     fn drop(&mut self) {
         for visit in self.visits.iter().filter(|visit| !visit.ran) {
-            self.places.remove(&visit.node.header().mark);
+            self.marks.remove(&visit.node.header().mark);
         }
     }
 }
 
-/// Calls the hooks of the tensors that `node` made, whose gradients are asked for.
+/// Calls the hooks of the tensors that `node` made, whose gradients are targets.
 #[cold]
 fn call_tensor_hooks(
     node: &Node,
@@ -367,11 +369,11 @@ fn call_tensor_hooks(
         return Ok(());
     };
     hooks.call_tensor_hooks(node, grads, create_graph)?;
-    hooks.note_retained(grads, retained);
+    hooks.add_retained(grads, retained);
     Ok(())
 }
 
-/// A gradient has its input's lengths, to the letter: nothing is broadcast or summed to fit.
+/// Checks that a gradient has exactly its input's shape: nothing is broadcast or summed to fit.
 #[inline]
 pub(super) fn check(
     node: &Node,
@@ -398,10 +400,10 @@ mod tests {
     use crate::tape::Node;
     use crate::tensor::Tensor;
 
-    /// The nodes that lead to this one, and itself.
-    fn behind(node: Node) -> Vec<Node> {
+    /// Returns this node and all nodes that it depends on.
+    fn history(node: Node) -> Vec<Node> {
         let next = node.next_functions().into_iter().flatten();
-        let mut nodes: Vec<Node> = next.flat_map(behind).collect();
+        let mut nodes: Vec<Node> = next.flat_map(history).collect();
         nodes.push(node);
         nodes
     }
@@ -410,7 +412,7 @@ mod tests {
     fn a_pass_leaves_no_mark_however_it_ends() -> Result<(), crate::Error> {
         let [x, y] = [2.0, 3.0].map(|value| Tensor::from(array![value]).set_requires_grad(true));
         let z = ((&x * &y) * &x + &y * &y).sum();
-        let nodes = z.grad_fn().map(behind).unwrap_or_default();
+        let nodes = z.grad_fn().map(history).unwrap_or_default();
         let all_are_free = || nodes.iter().all(|node| node.header().mark.is_free());
         assert_eq!(nodes.len(), 10);
 

@@ -1,4 +1,4 @@
-//! What a pass starts from.
+//! The outputs that a pass starts from.
 
 use ndarray::{Array, Dimension};
 
@@ -13,14 +13,14 @@ use autograd_kernels::Element;
 pub(super) struct Root<'a> {
     pub(super) edge: &'a Edge,
     pub(super) seed: AnyGradient,
-    /// Its depth in forward mode.
+    /// The depth of the tensor or the seed in forward mode.
     pub(super) depth: u64,
-    /// Why it has no tangent there.
+    /// The failure of the tensor's tangent at that depth.
     pub(super) failure: Option<Failure>,
 }
 
 impl<'a> Root<'a> {
-    /// Starts with `seed`, or with one for a tensor of one element.
+    /// Returns a root with `seed`; without one, a tensor of one element starts with 1.
     pub(super) fn new<T: Element, D: Dimension>(
         output: &'a Tensor<T, D>,
         seed: Option<Gradient<T>>,
@@ -35,7 +35,7 @@ impl<'a> Root<'a> {
             None if output.len() == 1 => Gradient::Owned(Buffer::filled(shape, T::one())),
             None => return Err(Error::new(ErrorKind::NotScalar { shape })),
         };
-        // A seed's tangents are as little known to the nodes as an output's.
+        // Nodes use neither the tangents of outputs nor those of seeds.
         let depth = match &seed {
             Gradient::Tensor(seed) => seed.depth().max(output.raw.depth()),
             Gradient::Owned(_) | Gradient::Constant(_) => output.raw.depth(),
@@ -53,8 +53,8 @@ impl<'a> Root<'a> {
     }
 }
 
-/// What a pass may start with as the gradient of an output: an array, or a tensor, by value or by reference. Under
-/// `create_graph` a tensor's history is part of what is recorded.
+/// A gradient of an output that a pass may start with: an array, or a tensor by value or by reference. Under
+/// `create_graph` the pass is also differentiable with respect to a tensor's history.
 ///
 /// ```
 /// use pullback::{Grad, Tensor, grad};
@@ -94,8 +94,7 @@ impl<T: Element, D: Dimension> Seed<T, D> for &Tensor<T, D> {
     }
 }
 
-/// The outputs that a pass is started from, while they are being named. What is wrong with one is reported
-/// at the end.
+/// Collects the outputs that a pass starts from. Errors are returned at the end.
 pub(super) struct Roots<'a, T, D> {
     former: Vec<Result<Root<'a>, Error>>,
     pub(super) last: &'a Tensor<T, D>,
@@ -111,7 +110,7 @@ impl<'a, T: Element, D: Dimension> Roots<'a, T, D> {
         }
     }
 
-    /// The gradient of the last output.
+    /// Sets the gradient of the last output.
     pub(super) fn seed(self, seed: impl Seed<T, D>) -> Self {
         Self {
             seed: Some(seed.into_seed()),
@@ -131,7 +130,7 @@ impl<'a, T: Element, D: Dimension> Roots<'a, T, D> {
         }
     }
 
-    /// Returns all of them; where the pass is not recorded, its seeds have no histories.
+    /// Returns all roots. If the pass is not recorded, the seeds have no histories.
     pub(super) fn finish(mut self, create_graph: bool) -> Result<Vec<Root<'a>>, Error> {
         self.former.push(Root::new(self.last, self.seed));
         let finish = |root: Result<Root<'a>, Error>| {

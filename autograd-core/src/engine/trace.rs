@@ -1,7 +1,7 @@
-//! What a pass does when, written down for those who ask for it.
+//! Traces: the times at which a pass runs its nodes.
 //!
-//! A pass looks once whether anybody does; without, each node costs it one branch. Passes inside of passes
-//! write into the same record, on whatever threads they run: the outer ones wait for them meanwhile.
+//! Without a trace, each node costs a pass one branch. Passes inside passes add to the same trace, on whatever threads
+//! they run: the outer passes are blocked meanwhile.
 
 use std::cell::Cell;
 use std::cmp::Reverse;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use crate::tape::{AnyGradient, Node};
 use crate::thread::{Scoped, current};
 
-/// One node's turn in a backward pass.
+/// The run of one node in a backward pass.
 ///
 /// ```
 /// use pullback::{Tensor, inspect};
@@ -31,29 +31,29 @@ pub struct TraceEvent {
     pub name: &'static str,
     /// The line that applied it.
     pub applied_at: &'static Location<'static>,
-    /// The node's number: see [`Node::sequence_nr`].
+    /// The node's [`sequence_nr`](Node::sequence_nr).
     pub sequence_nr: u64,
-    /// When the node's backward began, counted from the beginning of the trace.
+    /// The time from the start of the trace to the start of the node's backward.
     pub start: Duration,
-    /// How long it took, with its hooks.
+    /// The time that the node took, with its hooks.
     pub duration: Duration,
-    /// The part of [`duration`](Self::duration) without the nodes of passes that ran inside of it.
+    /// [`duration`](Self::duration) without nested passes.
     pub own: Duration,
-    /// The size of the gradients that it gave, in bytes.
+    /// The size of the gradients that the node computed, in bytes.
     pub bytes: usize,
 }
 
-/// What was written down so far.
+/// The events recorded so far.
 #[derive(Debug)]
 pub(crate) struct Recorder {
-    begun: Instant,
-    turns: Mutex<Turns>,
+    start: Instant,
+    events: Mutex<Events>,
 }
 
 #[derive(Debug, Default)]
-struct Turns {
+struct Events {
     done: Vec<TraceEvent>,
-    /// For each node whose turn it is, the outermost first, what the nodes inside of it took.
+    /// For each node that runs, the outermost first, the time of the nodes inside it.
     open: Vec<Duration>,
 }
 
@@ -62,11 +62,11 @@ thread_local! {
     pub(super) static RECORDER: Cell<Option<Arc<Recorder>>> = const { Cell::new(None) };
 }
 
-/// Runs `body` and records what each node of the backward passes in it did: when its backward functions ran,
-/// for how long, and the size of the gradients that they gave. The events are in the order in which they began.
+/// Runs `body` and records each node that a backward pass runs in it: when and how long its backward functions ran, and
+/// the size of the gradients. The events are in the order of their start.
 ///
-/// Passes that `body` starts on this thread are traced, with the passes that their backward functions
-/// start. That costs about a tenth of a microsecond a node; outside of a trace nothing is measured.
+/// Traced are the passes that `body` starts on this thread, and the passes that their backward functions start. This
+/// costs about a tenth of a microsecond for each node; outside a trace nothing is measured.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -82,19 +82,19 @@ thread_local! {
 /// ```
 pub fn trace<R>(body: impl FnOnce() -> R) -> (R, Vec<TraceEvent>) {
     let recorder = Arc::new(Recorder {
-        begun: Instant::now(),
-        turns: Mutex::default(),
+        start: Instant::now(),
+        events: Mutex::default(),
     });
     let scope = Scoped::set(&RECORDER, Some(Arc::clone(&recorder)));
     let result = body();
     drop(scope);
-    let mut events = std::mem::take(&mut recorder.turns().done);
+    let mut events = std::mem::take(&mut recorder.events().done);
     sort(&mut events);
     (result, events)
 }
 
-/// A node is recorded when it has run, after those of passes inside of its backward. Where a clock gives both
-/// the same time, the longer is the outer one: viewers take events of one time in their order.
+/// Sorts events by their start. An event is recorded when its node has run, after the nodes inside it; of two events with
+/// the same start, the longer is the outer one, and viewers need it first.
 fn sort(events: &mut [TraceEvent]) {
     events.sort_by_key(|event| (event.start, Reverse(event.duration)));
 }
@@ -105,14 +105,14 @@ pub(super) fn recorder() -> Option<Arc<Recorder>> {
 }
 
 impl Recorder {
-    fn turns(&self) -> MutexGuard<'_, Turns> {
-        // Nothing panics while the lock is held but a failed allocation; what is there is then whole.
-        self.turns.lock().unwrap_or_else(PoisonError::into_inner)
+    fn events(&self) -> MutexGuard<'_, Events> {
+        // Only a failed allocation panics while the lock is held; the events are then complete.
+        self.events.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs a node, whose gradients are what `run` gives.
+    /// Runs a node, and records it with the gradients that `run` returns.
     #[cold]
-    pub(super) fn turn<R: AsRef<[Option<AnyGradient>]>, E>(
+    pub(super) fn record<R: AsRef<[Option<AnyGradient>]>, E>(
         &self,
         node: &Node,
         run: impl FnOnce() -> Result<R, E>,
@@ -120,10 +120,10 @@ impl Recorder {
         let mut open = Open {
             recorder: self,
             node,
-            start: self.begun.elapsed(),
+            start: self.start.elapsed(),
             bytes: 0,
         };
-        self.turns().open.push(Duration::ZERO);
+        self.events().open.push(Duration::ZERO);
         let results = run()?;
         let gradients = results.as_ref().iter().flatten();
         open.bytes = gradients.map(AnyGradient::bytes).sum();
@@ -131,7 +131,7 @@ impl Recorder {
     }
 }
 
-/// A turn that is written down when it ends, by an error or a panic too.
+/// An event that is recorded when it ends, by an error or a panic too.
 struct Open<'a> {
     recorder: &'a Recorder,
     node: &'a Node,
@@ -141,13 +141,13 @@ struct Open<'a> {
 
 impl Drop for Open<'_> {
     fn drop(&mut self) {
-        let duration = self.recorder.begun.elapsed().saturating_sub(self.start);
-        let mut turns = self.recorder.turns();
-        let inside = turns.open.pop().unwrap_or_default();
-        if let Some(outer) = turns.open.last_mut() {
+        let duration = self.recorder.start.elapsed().saturating_sub(self.start);
+        let mut events = self.recorder.events();
+        let inside = events.open.pop().unwrap_or_default();
+        if let Some(outer) = events.open.last_mut() {
             *outer += duration;
         }
-        turns.done.push(TraceEvent {
+        events.done.push(TraceEvent {
             name: self.node.name(),
             applied_at: self.node.applied_at(),
             sequence_nr: self.node.sequence_nr(),

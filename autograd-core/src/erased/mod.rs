@@ -99,29 +99,12 @@ impl AnyTensor {
     }
 
     /// Returns the tensor, `None` if its elements are of another type.
-    ///
-    /// ```
-    /// use pullback::{AnyTensor, Tensor};
-    /// use pullback::ndarray::array;
-    ///
-    /// let any = AnyTensor::from(Tensor::from(array![[1.0_f32, 2.0]]));
-    /// assert_eq!(any.to_tensor::<f32>().map(|x| x.ndim()), Some(2));
-    /// assert!(any.to_tensor::<f64>().is_none());
-    /// ```
     pub fn to_tensor<T: Element>(&self) -> Option<TensorD<T>> {
         self.clone().into_tensor()
     }
 
     /// Returns the tensor itself, so that its memory may be taken out of it; `None` if its elements are of
     /// another type.
-    ///
-    /// ```
-    /// use pullback::AnyTensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// let any = AnyTensor::from(array![1.0, 2.0]);
-    /// assert_eq!(any.into_tensor::<f64>().unwrap().into_array(), array![1.0, 2.0].into_dyn());
-    /// ```
     pub fn into_tensor<T: Element>(self) -> Option<TensorD<T>> {
         T::from_any::<Tensors>(match self {
             Self::F32(tensor) => Any::F32(tensor),
@@ -130,10 +113,6 @@ impl AnyTensor {
     }
 
     /// Returns the shape.
-    ///
-    /// ```
-    /// assert_eq!(pullback::AnyTensor::from(pullback::ndarray::array![[1.0, 2.0]]).shape(), [1, 2]);
-    /// ```
     pub fn shape(&self) -> &[usize] {
         either!(self, tensor => tensor.shape())
     }

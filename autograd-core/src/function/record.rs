@@ -16,7 +16,7 @@ use crate::function::{Call, OutputList, SavedItems, Signature};
 use crate::tape::{
     self, BackwardCall, Edge, Header, Node, NoteSaved, RawTensor, TapeNode, drop_edges, drop_held,
 };
-use crate::tape::{Hooking, Hooks, call_new_hooks, hooked};
+use crate::tape::{Hooking, Hooks, call_new_hooks, run_with_hooks};
 use crate::tensor::Tensor;
 use autograd_kernels::Element;
 
@@ -286,7 +286,7 @@ where
             return Ok(());
         };
         let run = |call: BackwardCall<'_>| self.run(saved, call).map(|_| ());
-        hooked(&hooks, call, run, || self.hooks())
+        run_with_hooks(&hooks, call, run, || self.hooks())
     }
 
     fn free(&self) {

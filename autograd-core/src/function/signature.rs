@@ -69,22 +69,12 @@ impl Signature {
     }
 
     /// Notes how often it can be differentiated.
-    ///
-    /// ```
-    /// use pullback::{Order, Signature};
-    ///
-    /// assert_eq!(Signature::new("f", &[], &[], &[]).with_order(Order::Any).order, Order::Any);
-    /// ```
     #[must_use]
     pub const fn with_order(self, order: Order) -> Self {
         Self { order, ..self }
     }
 
     /// Notes that it has a rule for forward mode.
-    ///
-    /// ```
-    /// assert!(pullback::Signature::new("f", &[], &[], &[]).forward_mode().forward_mode);
-    /// ```
     #[must_use]
     pub const fn forward_mode(self) -> Self {
         Self {
@@ -169,11 +159,6 @@ pub struct InputSignature {
 
 impl InputSignature {
     /// Describes a differentiable tensor.
-    ///
-    /// ```
-    /// let x = pullback::InputSignature::tensor("x", "ArrayView1<f64>");
-    /// assert!(x.tensor && x.differentiable && !x.optional);
-    /// ```
     pub const fn tensor(name: &'static str, ty: &'static str) -> Self {
         Self {
             name,
@@ -187,11 +172,6 @@ impl InputSignature {
     }
 
     /// Anything else.
-    ///
-    /// ```
-    /// let factor = pullback::InputSignature::value("factor", "f64");
-    /// assert!(!factor.tensor && !factor.differentiable);
-    /// ```
     pub const fn value(name: &'static str, ty: &'static str) -> Self {
         Self {
             name,
@@ -205,11 +185,6 @@ impl InputSignature {
     }
 
     /// Notes that it can be left out.
-    ///
-    /// ```
-    /// let bias = pullback::InputSignature::tensor("bias", "Option<ArrayView1<f64>>").optional();
-    /// assert!(bias.optional && bias.differentiable);
-    /// ```
     #[must_use]
     pub const fn optional(self) -> Self {
         Self {
@@ -219,22 +194,12 @@ impl InputSignature {
     }
 
     /// Notes that it is a list of such tensors.
-    ///
-    /// ```
-    /// let parts = pullback::InputSignature::tensor("parts", "&[ArrayView1<f64>]").list();
-    /// assert!(parts.list && parts.differentiable);
-    /// ```
     #[must_use]
     pub const fn list(self) -> Self {
         Self { list: true, ..self }
     }
 
     /// Notes that forward writes to it.
-    ///
-    /// ```
-    /// let x = pullback::InputSignature::tensor("x", "ArrayViewMut1<f64>").in_place();
-    /// assert!(x.in_place && x.differentiable);
-    /// ```
     #[must_use]
     pub const fn in_place(self) -> Self {
         Self {
@@ -244,11 +209,6 @@ impl InputSignature {
     }
 
     /// Notes that it has no gradient.
-    ///
-    /// ```
-    /// let mask = pullback::InputSignature::tensor("mask", "ArrayView1<f64>").exempt();
-    /// assert!(mask.tensor && !mask.differentiable);
-    /// ```
     #[must_use]
     pub const fn exempt(self) -> Self {
         Self {
@@ -282,10 +242,6 @@ pub struct OutputSignature {
 
 impl OutputSignature {
     /// Describes a differentiable tensor.
-    ///
-    /// ```
-    /// assert!(pullback::OutputSignature::tensor("y", "Array1<f64>").differentiable);
-    /// ```
     pub const fn tensor(name: &'static str, ty: &'static str) -> Self {
         Self {
             name,
@@ -296,10 +252,6 @@ impl OutputSignature {
     }
 
     /// Describes a tensor without a gradient, or anything else.
-    ///
-    /// ```
-    /// assert!(!pullback::OutputSignature::exempt("places", "Array1<usize>").differentiable);
-    /// ```
     pub const fn exempt(name: &'static str, ty: &'static str) -> Self {
         Self {
             name,
@@ -310,11 +262,6 @@ impl OutputSignature {
     }
 
     /// Notes that it is a list of such tensors.
-    ///
-    /// ```
-    /// let parts = pullback::OutputSignature::tensor("parts", "Vec<Array1<f64>>").list();
-    /// assert!(parts.list && parts.differentiable);
-    /// ```
     #[must_use]
     pub const fn list(self) -> Self {
         Self { list: true, ..self }
@@ -342,11 +289,6 @@ pub struct SavedSignature {
 
 impl SavedSignature {
     /// Something that is saved for the gradients of these inputs.
-    ///
-    /// ```
-    /// let weight = pullback::SavedSignature::new("weight", &["x"]);
-    /// assert_eq!((weight.name, weight.needed_for), ("weight", &["x"][..]));
-    /// ```
     pub const fn new(name: &'static str, needed_for: &'static [&'static str]) -> Self {
         Self { name, needed_for }
     }

@@ -1,24 +1,24 @@
-//! Hooks: user code that a backward pass calls with the gradients it meets.
+//! Hooks: user code that a backward pass calls with gradients.
 //!
-//! Here is what a node has of them and the order in which a pass calls them; `hook_slot` is a place for them
-//! in a node, `crate::hooks` has the methods of tensors and nodes that add them.
+//! This file has the hooks of a node and the order in which a pass calls them; `hook_slot` stores the hooks of nodes
+//! that do not store them otherwise, `crate::hooks` has the methods of tensors and nodes that register them.
 //!
 //! # Note [Order of hooks]
-//! A node runs when all gradients of its outputs have arrived. Then come, each kind in the order of
+//! A node runs when all gradients of its outputs are complete. Then a pass calls, each kind in the order of
 //! registration:
 //!
 //! 1. hooks of the tensors that the node made, which may replace the gradient;
-//! 2. what `retain_grad` keeps, and what `grad` was asked for;
+//! 2. retains gradients for `retain_grad`, and takes those that `grad` returns;
 //! 3. prehooks of the node, which may replace the gradients of its outputs;
 //! 4. the node's backward; for a leaf the accumulation, then its post-accumulate hooks;
 //! 5. hooks of the node, which may replace the gradients of its inputs.
 //!
-//! A leaf's turn comes when all other nodes have run: what its hooks see is what is accumulated.
+//! Leaves are last, when all other nodes have run: their hooks get the gradient that is accumulated.
 //!
 //! # Note [Hooks and locks]
 //! A node's hooks are an immutable list behind a reference count. A pass takes a handle on the list and
 //! calls hooks with no lock held, so they may register and remove hooks, or run passes of their own
-//! through the same node. A hook that is removed while it waits for its turn is not called any more.
+//! through the same node. A hook that is removed before the pass calls it is not called.
 
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -27,36 +27,36 @@ use crate::error::{Error, ErrorKind};
 use crate::tape::{Accumulated, AnyGradient, BackwardCall, Node, Retained, drop_held};
 use autograd_kernels::{ElementType, Shape};
 
-/// Gets the gradient of a tensor and gives what takes its place.
+/// Takes the gradient of a tensor and returns its replacement.
 pub(crate) type TensorHook = dyn Fn(AnyGradient) -> AnyGradient + Send + Sync;
-/// Gets the gradients of a node's outputs; `Some`: what takes their place.
-pub(crate) type Prehook = dyn Fn(&mut [Option<AnyGradient>]) -> Answer + Send + Sync;
-/// Gets the gradients of a node's inputs and outputs; `Some`: what takes the inputs' place.
+/// Takes the gradients of a node's outputs; returns `Some` to replace them.
+pub(crate) type Prehook = dyn Fn(&mut [Option<AnyGradient>]) -> HookResult + Send + Sync;
+/// Takes the gradients of a node's inputs and outputs; returns `Some` to replace those of the inputs.
 pub(crate) type NodeHook =
-    dyn Fn(&mut [Option<AnyGradient>], &mut [Option<AnyGradient>]) -> Answer + Send + Sync;
-/// Gets the node of the leaf.
+    dyn Fn(&mut [Option<AnyGradient>], &mut [Option<AnyGradient>]) -> HookResult + Send + Sync;
+/// Takes the node of the leaf.
 pub(crate) type AccumulateHook = dyn Fn(&Node) + Send + Sync;
 
-/// What a hook of a node gives; the error says that the gradients have another element type.
-type Answer = Result<Option<Vec<Option<AnyGradient>>>, OtherElementType>;
+/// The result of a hook of a node.
+type HookResult = Result<Option<Vec<Option<AnyGradient>>>, OtherElementType>;
 
 /// Gradients are not of this element type, which a hook expects.
 pub(crate) struct OtherElementType(pub(crate) ElementType);
 
-/// A hook, until it is removed: then its place in the list is empty.
+/// A hook; `None` after it was removed.
 pub(crate) struct Hook<F: ?Sized>(pub(crate) Arc<Mutex<Option<Arc<F>>>>);
 
 impl<F: ?Sized> Hook<F> {
-    /// To be called, with no lock held.
+    /// Returns the hook, to call it with no lock held.
     fn get(&self) -> Option<Arc<F>> {
-        self.place().clone()
+        self.lock().clone()
     }
 
     fn is_there(&self) -> bool {
-        self.place().is_some()
+        self.lock().is_some()
     }
 
-    fn place(&self) -> MutexGuard<'_, Option<Arc<F>>> {
+    fn lock(&self) -> MutexGuard<'_, Option<Arc<F>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -67,19 +67,19 @@ impl<F: ?Sized> Clone for Hook<F> {
     }
 }
 
-/// Has a place for the gradient of one output.
+/// Retains the gradient of one output.
 #[derive(Clone)]
 struct Retain {
     output_nr: u32,
-    /// Whether every pass fills it, not only one that asks for this gradient.
+    /// Whether every pass retains it, or only one that requests this gradient.
     always: bool,
-    place: Arc<Accumulated>,
+    accumulated: Arc<Accumulated>,
 }
 
 /// The hooks of one node.
 #[derive(Clone, Default)]
 pub(crate) struct Hooks {
-    /// With the number of the output.
+    /// Hooks with the number of their output.
     pub(crate) tensor: Vec<(u32, Hook<TensorHook>)>,
     retained: Vec<Retain>,
     pub(crate) pre: Vec<Hook<Prehook>>,
@@ -88,7 +88,7 @@ pub(crate) struct Hooks {
 }
 
 impl Hooks {
-    /// Forgets the hooks that were removed.
+    /// Drops the entries of removed hooks.
     pub(crate) fn sweep(&mut self) {
         self.tensor.retain(|(_, hook)| hook.is_there());
         self.pre.retain(Hook::is_there);
@@ -96,8 +96,8 @@ impl Hooks {
         self.post.retain(Hook::is_there);
     }
 
-    /// What is left of the hooks of a node that was freed: it does not run again. Lets go of what the
-    /// others have captured, and so of cycles through it.
+    /// Returns the hooks that a freed node needs: it does not run again. Dropping the others drops what they captured,
+    /// and so breaks cycles through it.
     pub(crate) fn only_retained(&self) -> Option<Self> {
         (!self.retained.is_empty()).then(|| {
             let mut left = Self::default();
@@ -111,18 +111,18 @@ impl Hooks {
         retained.find(|retain| retain.output_nr == output_nr)
     }
 
-    /// Where the gradient of an output is retained, if it is.
+    /// Returns the retained gradient of an output.
     pub(crate) fn retained(&self, output_nr: u32) -> Option<&Arc<Accumulated>> {
-        self.retain_of(output_nr).map(|retain| &retain.place)
+        self.retain_of(output_nr).map(|retain| &retain.accumulated)
     }
 
-    /// As [`retained`](Self::retained), if only passes that are asked to retain it.
-    pub(crate) fn asked(&self, output_nr: u32) -> Option<&Arc<Accumulated>> {
+    /// Returns the retained gradient of an output that only passes which request it retain.
+    pub(crate) fn retained_on_request(&self, output_nr: u32) -> Option<&Arc<Accumulated>> {
         let retain = self.retain_of(output_nr)?;
-        (!retain.always).then_some(&retain.place)
+        (!retain.always).then_some(&retain.accumulated)
     }
 
-    /// Makes a place for the gradient of an output.
+    /// Retains the gradient of an output: in all passes (`always`), or on request.
     pub(crate) fn retain(&mut self, output_nr: u32, always: bool) {
         let mut retained = self.retained.iter_mut();
         match retained.find(|retain| retain.output_nr == output_nr) {
@@ -130,12 +130,12 @@ impl Hooks {
             None => self.retained.push(Retain {
                 output_nr,
                 always,
-                place: Arc::default(),
+                accumulated: Arc::default(),
             }),
         }
     }
 
-    /// Whether something is called after a leaf's gradient was accumulated.
+    /// Returns whether there are hooks to call after a leaf's gradient was accumulated.
     pub(crate) fn follow_accumulation(&self) -> bool {
         !self.post_accumulate.is_empty() || !self.post.is_empty()
     }
@@ -149,11 +149,11 @@ impl Hooks {
     ) -> Result<(), Error> {
         for (output_nr, hook) in &self.tensor {
             let slot = &mut grads[*output_nr as usize];
-            // The gradient is taken only where there is a hook to give it back.
+            // The gradient is taken only if there is a hook that returns one.
             let Some((hook, grad)) = hook.get().and_then(|hook| Some((hook, slot.take()?))) else {
                 continue;
             };
-            let grad = settled(hook(grad), create_graph);
+            let grad = history_if(create_graph, hook(grad));
             let expected = &node.0.outputs()[*output_nr as usize];
             if *expected != *grad.shape() {
                 return Err(wrong_shape(node, expected.unpack(), &grad));
@@ -163,11 +163,11 @@ impl Hooks {
         Ok(())
     }
 
-    /// Notes down what every pass retains.
-    pub(crate) fn note_retained(&self, grads: &mut [Option<AnyGradient>], noted: &mut Retained) {
+    /// Adds the gradients that every pass retains.
+    pub(crate) fn add_retained(&self, grads: &mut [Option<AnyGradient>], to: &mut Retained) {
         for retain in self.retained.iter().filter(|retain| retain.always) {
             if let Some(grad) = &mut grads[retain.output_nr as usize] {
-                noted.push((Arc::clone(&retain.place), grad.share()));
+                to.push((Arc::clone(&retain.accumulated), grad.share()));
             }
         }
     }
@@ -180,15 +180,15 @@ impl Hooks {
         create_graph: bool,
     ) -> Result<(), Error> {
         for hook in self.pre.iter().filter_map(Hook::get) {
-            let answer = hook(grads);
-            let Some(answer) = answered(node, answer, grads.len())? else {
+            let replaced = replacement(node, hook(grads), grads.len())?;
+            let Some(replaced) = replaced else {
                 continue;
             };
-            for ((slot, grad), expected) in grads.iter_mut().zip(answer).zip(node.0.outputs()) {
+            for ((slot, grad), expected) in grads.iter_mut().zip(replaced).zip(node.0.outputs()) {
                 if let Some(grad) = grad.as_ref().filter(|grad| *expected != *grad.shape()) {
                     return Err(wrong_shape(node, expected.unpack(), grad));
                 }
-                *slot = grad.map(|grad| settled(grad, create_graph));
+                *slot = grad.map(|grad| history_if(create_graph, grad));
             }
         }
         Ok(())
@@ -202,13 +202,13 @@ impl Hooks {
     ) -> Result<(), Error> {
         let node = call.node;
         for hook in self.post.iter().filter_map(Hook::get) {
-            let answer = hook(call.results, grad_outputs);
-            let Some(answer) = answered(node, answer, call.results.len())? else {
+            let result = hook(call.results, grad_outputs);
+            let Some(replaced) = replacement(node, result, call.results.len())? else {
                 continue;
             };
-            for (input, grad) in answer.into_iter().enumerate() {
+            for (input, grad) in replaced.into_iter().enumerate() {
                 let edge = node.0.edges()[input].as_ref().filter(|_| call.needs[input]);
-                // What no edge leads to, or this pass does not want, goes nowhere.
+                // A gradient without an edge, or that this pass does not need, is dropped.
                 let Some((grad, edge)) = grad.zip(edge) else {
                     call.results[input] = None;
                     continue;
@@ -217,14 +217,14 @@ impl Hooks {
                 if *expected != *grad.shape() {
                     return Err(wrong_shape(node, expected.unpack(), &grad));
                 }
-                call.results[input] = Some(settled(grad, call.create_graph));
+                call.results[input] = Some(history_if(call.create_graph, grad));
             }
         }
         Ok(())
     }
 
-    /// Calls what follows the accumulation of a leaf's gradient. What a node's hook returns here goes
-    /// nowhere: a leaf has no inputs.
+    /// Calls the hooks after the accumulation of a leaf's gradient. The results of node hooks are ignored: a leaf has no
+    /// inputs.
     pub(crate) fn after_accumulation(&self, leaf: &Node, grad: AnyGradient) {
         let mut grad = Some(grad);
         for hook in self.post_accumulate.iter().filter_map(Hook::get) {
@@ -248,20 +248,19 @@ impl Drop for Hooks {
     }
 }
 
-/// Which hooks of a node a call of its backward brings with it.
+/// The hooks that are called with the backward of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hooking {
-    /// None: the node is run by hand.
+    /// No hooks, in `Node::apply`.
     None,
-    /// All but those of its tensors, which were called before.
+    /// The node's hooks; those of its tensors were called before.
     OfNode,
     All,
 }
 
-/// Runs the backward of a node, with its hooks around it. `latest` gives the hooks at the end: some may
-/// have been registered meanwhile.
+/// Runs the backward of a node with its hooks. `latest` returns the hooks after backward, which may have registered some.
 #[cold]
-pub(crate) fn hooked(
+pub(crate) fn run_with_hooks(
     hooks: &Hooks,
     mut call: BackwardCall<'_>,
     backward: impl FnOnce(BackwardCall<'_>) -> Result<(), Error>,
@@ -273,7 +272,7 @@ pub(crate) fn hooked(
         Hooking::OfNode => {}
         Hooking::All => {
             hooks.call_tensor_hooks(node, call.grads, create_graph)?;
-            hooks.note_retained(call.grads, call.retained);
+            hooks.add_retained(call.grads, call.retained);
         }
     }
     hooks.call_prehooks(node, call.grads, create_graph)?;
@@ -292,7 +291,7 @@ pub(crate) fn hooked(
     }
 }
 
-/// Calls the hooks of a node that had none when it began to run.
+/// Calls the hooks of a node that were registered while it ran; it had none before.
 #[cold]
 pub(crate) fn call_new_hooks(
     latest: Option<Arc<Hooks>>,
@@ -305,8 +304,8 @@ pub(crate) fn call_new_hooks(
     latest.call_node_hooks(&mut call, &mut grad_outputs)
 }
 
-/// Outside `create_graph` gradients have no history, whatever a hook makes of them.
-fn settled(grad: AnyGradient, create_graph: bool) -> AnyGradient {
+/// Returns a gradient of a hook, with its history under `create_graph` only.
+fn history_if(create_graph: bool, grad: AnyGradient) -> AnyGradient {
     if create_graph {
         grad
     } else {
@@ -314,18 +313,18 @@ fn settled(grad: AnyGradient, create_graph: bool) -> AnyGradient {
     }
 }
 
-/// What a hook gives, if it gives something, as many gradients as there are places.
-fn answered(
+/// Returns the gradients that a hook returned, after checking their number and element type.
+fn replacement(
     node: &Node,
-    answer: Answer,
+    result: HookResult,
     expected: usize,
 ) -> Result<Option<Vec<Option<AnyGradient>>>, Error> {
-    match answer {
+    match result {
         Ok(Some(grads)) if grads.len() != expected => {
             let found = grads.len();
             Err(node.error(ErrorKind::HookCount { expected, found }))
         }
-        Ok(answer) => Ok(answer),
+        Ok(replaced) => Ok(replaced),
         Err(OtherElementType(expected)) => Err(node.error(ErrorKind::element_type(expected))),
     }
 }

@@ -5,7 +5,7 @@ use std::panic::Location;
 use crate::array::PackedShape;
 use crate::error::Error;
 use crate::tape::{BackwardCall, Edge, Header, Node, NoteSaved, TapeNode, drop_edges};
-use crate::tape::{HookSlot, hooked};
+use crate::tape::{HookSlot, run_with_hooks};
 use autograd_kernels::Shape;
 
 /// What such a node does.
@@ -103,7 +103,7 @@ where
     fn backward(&self, call: BackwardCall<'_>) -> Result<(), Error> {
         match self.hooks() {
             None => self.rule.backward(call),
-            Some(hooks) => hooked(
+            Some(hooks) => run_with_hooks(
                 &hooks,
                 call,
                 |call| self.rule.backward(call),

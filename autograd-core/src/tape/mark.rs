@@ -1,28 +1,27 @@
-//! Which pass is at a node, and where it keeps its notes on it.
+//! Marks on nodes: the pass that visits a node, and the node's index in that pass.
 //!
 //! # Note [Marks]
-//! A pass keeps notes on the nodes it meets: the gradients that have arrived, whether the node is
-//! needed. To find them it marks the node with its own number and the place of the notes: one atomic
-//! word instead of a hash map. A node that another live pass has marked (on another thread, or an
-//! outer pass that a backward function was called from) is looked up in a map instead, so any number
-//! of passes can walk the same nodes at once. A pass removes its marks when it ends, however it ends.
+//! A pass has a list of the nodes that it visits, with their gradients and whether they are needed. To find a node in
+//! the list, the pass marks the node with its own number and the index: one atomic word instead of a hash map. A node
+//! with the mark of another live pass (on another thread, or an outer pass whose backward function started this one) is
+//! looked up in a map instead, so any number of passes can visit the same nodes at once. A pass removes its marks when
+//! it ends, however it ends.
 //!
-//! No memory but the word itself is shared through it: a pass only ever trusts a mark of its own, and
-//! it set that itself. So nothing needs to be ordered with it. The test below has every interleaving of
-//! two passes tried, with the reorderings that relaxed atomics allow.
+//! No memory but the word itself is shared through it: a pass only trusts its own marks. So nothing needs to be ordered
+//! with it. The test below tries every interleaving of two passes, with the reorderings that relaxed atomics allow.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// What marks are made of: an atomic word, of std but for the test.
+/// The atomic word of a mark: std's, or the test's.
 pub(crate) trait Word: Default {
-    /// What is there.
+    /// Loads the word.
     fn get(&self) -> u64;
 
-    /// Puts `new` there.
-    fn put(&self, new: u64);
+    /// Stores `new`.
+    fn set(&self, new: u64);
 
-    /// Puts `new` there if `expected` is there, which it says.
+    /// Stores `new` if the word is `expected`, and returns whether it was.
     fn exchange(&self, expected: u64, new: u64) -> bool;
 }
 
@@ -33,7 +32,7 @@ impl Word for AtomicU64 {
     }
 
     #[inline]
-    fn put(&self, new: u64) {
+    fn set(&self, new: u64) {
         self.store(new, Ordering::Relaxed);
     }
 
@@ -44,12 +43,12 @@ impl Word for AtomicU64 {
     }
 }
 
-/// The mark on a node: the number of the pass and the place of its notes, 0 while there is none.
+/// The mark on a node: the number of the pass and the node's index in it; 0 for no mark.
 #[derive(Debug, Default)]
 pub(crate) struct Mark<W = AtomicU64>(W);
 
 impl Mark {
-    /// Whether no pass has left its number.
+    /// Returns whether no pass has marked the node.
     #[cfg(test)]
     pub(crate) fn is_free(&self) -> bool {
         self.0.get() == 0
@@ -58,16 +57,16 @@ impl Mark {
 
 static PASSES: AtomicU32 = AtomicU32::new(1);
 
-/// Where one pass keeps its notes on each node.
-pub(crate) struct Places {
-    /// The pass. 0 is never one, for it would be found on nodes without a mark.
+/// The indices that one pass has given to nodes.
+pub(crate) struct Marks {
+    /// The number of the pass; never 0, which is on nodes without a mark.
     number: u32,
-    /// Of nodes that another pass had marked, by their addresses.
-    elsewhere: HashMap<usize, u32>,
+    /// The indices of nodes that another pass had marked, by the nodes' addresses.
+    unmarked: HashMap<usize, u32>,
 }
 
-impl Places {
-    /// For a new pass.
+impl Marks {
+    /// Returns the marks of a new pass, which has none.
     pub(crate) fn new() -> Self {
         Self::of(next(&PASSES))
     }
@@ -75,13 +74,13 @@ impl Places {
     fn of(number: u32) -> Self {
         Self {
             number,
-            elsewhere: HashMap::new(),
+            unmarked: HashMap::new(),
         }
     }
 
-    /// The place of the notes on the node that has this mark, if the pass has met it.
+    /// Returns the index of the node that has this mark, if the pass has visited it.
     #[inline]
-    pub(crate) fn find<W: Word>(
+    pub(crate) fn get<W: Word>(
         &self,
         mark: &Mark<W>,
         address: impl FnOnce() -> usize,
@@ -90,36 +89,36 @@ impl Places {
         if self.is_own(mark) {
             #[expect(
                 clippy::cast_possible_truncation,
-                reason = "the lower half is the place"
+                reason = "the lower half is the index"
             )]
             return Some(mark as u32);
         }
-        if self.elsewhere.is_empty() {
+        if self.unmarked.is_empty() {
             None
         } else {
-            self.elsewhere.get(&address()).copied()
+            self.unmarked.get(&address()).copied()
         }
     }
 
-    /// Notes the place for a node that the pass has not met before.
+    /// Sets the index of a node that the pass has not visited before.
     #[inline]
     pub(crate) fn set<W: Word>(
         &mut self,
         mark: &Mark<W>,
         address: impl FnOnce() -> usize,
-        place: u32,
+        index: u32,
     ) {
-        let own = u64::from(self.number) << 32 | u64::from(place);
+        let own = u64::from(self.number) << 32 | u64::from(index);
         if !mark.0.exchange(0, own) {
-            self.elsewhere.insert(address(), place);
+            self.unmarked.insert(address(), index);
         }
     }
 
-    /// Leaves the node to other passes.
+    /// Removes the mark of a node, for other passes.
     #[inline]
     pub(crate) fn remove<W: Word>(&self, mark: &Mark<W>) {
         if self.is_own(mark.0.get()) {
-            mark.0.put(0);
+            mark.0.set(0);
         }
     }
 
@@ -129,7 +128,7 @@ impl Places {
     }
 }
 
-/// The number of the next pass. After 2³² passes they are counted anew, from 1.
+/// Returns the number of a new pass. After 2³² passes the numbers start again from 1.
 fn next(passes: &AtomicU32) -> u32 {
     let next = || passes.fetch_add(1, Ordering::Relaxed);
     match next() {
@@ -151,7 +150,7 @@ mod tests {
             self.load(Ordering::Relaxed)
         }
 
-        fn put(&self, new: u64) {
+        fn set(&self, new: u64) {
             self.store(new, Ordering::Relaxed);
         }
 
@@ -161,40 +160,40 @@ mod tests {
         }
     }
 
-    type Marks<const NODES: usize> = [Mark<Modeled>; NODES];
+    type Nodes<const NODES: usize> = [Mark<Modeled>; NODES];
 
-    /// What a pass does with its nodes: it meets all, and leaves one after the other.
-    fn pass<const NODES: usize>(number: u32, marks: &Marks<NODES>) {
-        let mut places = Places::of(number);
-        let place = |node: usize| number * 10 + u32::try_from(node).unwrap();
-        for (node, mark) in marks.iter().enumerate() {
-            assert_eq!(places.find(mark, || node), None);
-            places.set(mark, || node, place(node));
+    /// Visits all nodes as a pass does, then removes their marks one by one.
+    fn pass<const NODES: usize>(number: u32, nodes: &Nodes<NODES>) {
+        let mut marks = Marks::of(number);
+        let index = |node: usize| number * 10 + u32::try_from(node).unwrap();
+        for (node, mark) in nodes.iter().enumerate() {
+            assert_eq!(marks.get(mark, || node), None);
+            marks.set(mark, || node, index(node));
         }
-        for (node, mark) in marks.iter().enumerate() {
-            assert_eq!(places.find(mark, || node), Some(place(node)));
-            places.remove(mark);
-            assert!(!places.is_own(mark.0.get()));
+        for (node, mark) in nodes.iter().enumerate() {
+            assert_eq!(marks.get(mark, || node), Some(index(node)));
+            marks.remove(mark);
+            assert!(!marks.is_own(mark.0.get()));
         }
     }
 
-    /// Tries every interleaving in which threads are interrupted so often at most, `None`: as often as can be.
+    /// Tries every interleaving with at most this number of interruptions of threads; `None` for any number.
     fn model<const THREADS: u32, const NODES: usize>(interruptions: Option<usize>) {
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound = interruptions;
         builder.check(|| {
-            let marks: Arc<Marks<NODES>> = Arc::new(std::array::from_fn(|_| Mark::default()));
+            let nodes: Arc<Nodes<NODES>> = Arc::new(std::array::from_fn(|_| Mark::default()));
             let others: Vec<_> = (2..=THREADS)
                 .map(|number| {
-                    let marks = Arc::clone(&marks);
-                    thread::spawn(move || pass(number, &marks))
+                    let nodes = Arc::clone(&nodes);
+                    thread::spawn(move || pass(number, &nodes))
                 })
                 .collect();
-            pass(1, &marks);
+            pass(1, &nodes);
             for other in others {
                 other.join().unwrap();
             }
-            assert!(marks.iter().all(|mark| mark.0.get() == 0), "a mark is left");
+            assert!(nodes.iter().all(|mark| mark.0.get() == 0), "a mark is left");
         });
     }
 
@@ -208,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn every_pass_finds_its_own_places_and_leaves_no_mark() {
+    fn every_pass_gets_its_own_indices_and_leaves_no_mark() {
         model::<2, 1>(None);
         model::<2, 2>(Some(4));
         model::<3, 1>(Some(3));

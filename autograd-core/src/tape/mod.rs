@@ -45,11 +45,11 @@ pub use gradient::{AnyGradient, Gradient};
 pub(crate) use hook_slot::HookSlot;
 pub(crate) use hooks::{
     AccumulateHook, Hook, Hooking, Hooks, NodeHook, OtherElementType, Prehook, TensorHook,
-    call_new_hooks, hooked,
+    call_new_hooks, run_with_hooks,
 };
 pub(crate) use internal::{InternalRule, internal_node, internal_node_with_outputs};
 pub(crate) use leaf::Leaf;
-pub(crate) use mark::{Mark, Places};
+pub(crate) use mark::{Mark, Marks};
 pub(crate) use once::once_differentiable;
 pub use raw::RawTensor;
 pub(crate) use saved_info::NoteSaved;
@@ -113,31 +113,12 @@ impl Node {
     }
 
     /// Returns the function's name.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![1.0]).set_requires_grad(true);
-    /// assert_eq!(x.exp().grad_fn().map(|node| node.name()), Some("Exp"));
-    /// ```
     pub fn name(&self) -> &'static str {
         self.0.name()
     }
 
     /// Returns the nodes of the function's differentiable inputs, in their order; `None` for an input that
     /// requires no gradient.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![1.0]).set_requires_grad(true);
-    /// let constant = Tensor::from(array![2.0]);
-    /// let node = (x.exp() * constant).grad_fn().unwrap();
-    /// let [Some(exp), None] = &node.next_functions()[..] else { panic!("one of two") };
-    /// assert_eq!(exp.name(), "Exp");
-    /// ```
     pub fn next_functions(&self) -> Vec<Option<Self>> {
         self.0
             .edges()
@@ -147,32 +128,12 @@ impl Node {
     }
 
     /// Larger than that of every node this one depends on. 0 for leaves.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![1.0]).set_requires_grad(true);
-    /// let (exp, sum) = (x.exp(), x.exp().sum());
-    /// let number = |node: pullback::Node| node.sequence_nr();
-    /// assert!(exp.grad_fn().map(number) < sum.grad_fn().map(number));
-    /// ```
     #[inline]
     pub fn sequence_nr(&self) -> u64 {
         self.header().sequence_nr
     }
 
     /// Returns the line that applied the function.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![1.0]).set_requires_grad(true);
-    /// let line = line!() + 1;
-    /// let y = x.exp();
-    /// assert_eq!(y.grad_fn().unwrap().applied_at().line(), line);
-    /// ```
     pub fn applied_at(&self) -> &'static Location<'static> {
         self.header().applied_at
     }

@@ -14,28 +14,11 @@ use autograd_kernels::Element;
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns whether a backward pass would compute a gradient for this tensor, or through it.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// let (x, w) = (Tensor::from(array![1.0]), Tensor::from(array![2.0]).set_requires_grad(true));
-    /// assert!((&x * &w).requires_grad() && !(&x * &x).requires_grad());
-    /// ```
     pub fn requires_grad(&self) -> bool {
         self.raw.edge.is_some()
     }
 
     /// Returns whether the tensor was made by the user rather than computed from tensors that require grad.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// let w = Tensor::from(array![2.0]).set_requires_grad(true);
-    /// assert!(w.is_leaf() && !w.exp().is_leaf());
-    /// assert!(w.exp().detach().is_leaf()); // a constant
-    /// ```
     pub fn is_leaf(&self) -> bool {
         self.raw
             .edge
@@ -116,34 +99,12 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     }
 
     /// Returns the accumulated gradient as a tensor: with a history if the pass was run with `create_graph`.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// let w = Tensor::from(array![2.0]).set_requires_grad(true);
-    /// (&w * 3.0).sum().backward()?;
-    /// let grad = w.grad_tensor().unwrap();
-    /// assert!(grad.view() == array![3.0] && !grad.requires_grad());
-    /// # Ok::<(), pullback::Error>(())
-    /// ```
     pub fn grad_tensor(&self) -> Option<Self> {
         let grad = self.accumulated()?.get()?;
         Some(Self::from_raw(grad.recover()?.into_tensor()))
     }
 
     /// Forgets the accumulated gradient.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// let w = Tensor::from(array![2.0]).set_requires_grad(true);
-    /// (&w * 3.0).sum().backward()?;
-    /// w.zero_grad();
-    /// assert_eq!(w.grad(), None);
-    /// # Ok::<(), pullback::Error>(())
-    /// ```
     pub fn zero_grad(&self) {
         if let Some(place) = self.accumulated() {
             place.replace(None);
@@ -163,17 +124,6 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     ///
     /// # Panics
     /// If the tensor is not a leaf that requires grad, or `grad` has another shape.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// let w = Tensor::from(array![2.0]).set_requires_grad(true);
-    /// w.set_grad(array![10.0]);
-    /// (&w * 3.0).sum().backward()?; // accumulates
-    /// assert_eq!(w.grad(), Some(array![13.0]));
-    /// # Ok::<(), pullback::Error>(())
-    /// ```
     #[track_caller]
     pub fn set_grad(&self, grad: Array<T, D>) {
         assert!(
@@ -190,15 +140,6 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     }
 
     /// Returns the node that computed the tensor; `None` for leaves and constants.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// let w = Tensor::from(array![2.0]).set_requires_grad(true);
-    /// assert!(w.grad_fn().is_none());
-    /// assert_eq!((&w + 1.0).sum().grad_fn().unwrap().name(), "Sum");
-    /// ```
     pub fn grad_fn(&self) -> Option<Node> {
         if self.is_leaf() {
             None

@@ -106,93 +106,38 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     }
 
     /// Returns the shape.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// assert_eq!(Tensor::from(array![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).shape(), [2, 3]);
-    /// ```
     #[inline]
     pub fn shape(&self) -> &[usize] {
         self.raw.buffer.shape()
     }
 
     /// Returns the number of axes.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// assert_eq!(Tensor::from(array![[1.0, 2.0]]).ndim(), 2);
-    /// assert_eq!(Tensor::from(array![[1.0, 2.0]]).sum().ndim(), 0);
-    /// ```
     pub fn ndim(&self) -> usize {
         self.shape().len()
     }
 
     /// Returns the number of elements.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// assert_eq!(Tensor::from(array![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).len(), 6);
-    /// assert_eq!(Tensor::from(array![1.0, 2.0]).sum().len(), 1);
-    /// ```
     pub fn len(&self) -> usize {
         self.raw.buffer.shape().size()
     }
 
     /// Returns whether there are no elements.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::Array2;
-    ///
-    /// assert!(Tensor::from(Array2::<f64>::zeros((3, 0))).is_empty());
-    /// ```
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Returns a view of the value.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![[1.0, 2.0]]);
-    /// assert_eq!(x.view()[[0, 1]], 2.0);
-    /// ```
     #[inline]
     pub fn view(&self) -> ArrayView<'_, T, D> {
         self.raw.buffer.view()
     }
 
     /// Returns a copy of the value.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![1.0, 2.0]);
-    /// let mut copy = x.to_array();
-    /// copy[0] = 10.0;
-    /// assert_eq!(x.to_array(), array![1.0, 2.0]);
-    /// ```
     pub fn to_array(&self) -> Array<T, D> {
         self.raw.buffer.copied()
     }
 
     /// Returns the value: its memory if no other tensor and no node holds it, else a copy.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// assert_eq!(Tensor::from(array![1.0, 2.0]).into_array(), array![1.0, 2.0]);
-    /// ```
     #[inline]
     pub fn into_array(self) -> Array<T, D> {
         self.raw.buffer.into_array()
@@ -200,15 +145,6 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
 
     /// Returns the elements in row-major order: the tensor's memory if no other tensor and no node holds it and it has
     /// them so, else a copy.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]);
-    /// assert_eq!(x.t().into_elements(), [1.0, 3.0, 2.0, 4.0]);
-    /// assert_eq!(x.into_elements(), [1.0, 2.0, 3.0, 4.0]);
-    /// ```
     pub fn into_elements(self) -> Vec<T> {
         self.raw.buffer.into_elements()
     }
@@ -217,13 +153,6 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     ///
     /// # Panics
     /// If there is not exactly one.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// assert_eq!(Tensor::from(array![1.0, 2.0]).sum().item(), 3.0);
-    /// ```
     #[track_caller]
     pub fn item(&self) -> T {
         assert!(
@@ -241,30 +170,11 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     }
 
     /// Returns the same tensor with its rank known at run time only; value, history and gradient are shared.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// let (x, y) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![[3.0]]));
-    /// let both = [x.into_dyn(), y.into_dyn()];
-    /// assert_eq!(both.map(|tensor| tensor.ndim()), [1, 2]);
-    /// ```
     pub fn into_dyn(self) -> TensorD<T> {
         Tensor::from_raw(self.raw)
     }
 
     /// Returns the same tensor with another dimension type, `None` if its rank is not that of `E`.
-    ///
-    /// ```
-    /// use pullback::{Tensor, Tensor2, TensorD};
-    /// use pullback::ndarray::{Ix1, Ix2, array};
-    ///
-    /// let x: TensorD<f64> = Tensor::from(array![[1.0, 2.0]]).into_dyn();
-    /// assert!(x.clone().into_dimensionality::<Ix1>().is_none());
-    /// let x: Tensor2<f64> = x.into_dimensionality::<Ix2>().unwrap();
-    /// assert_eq!(x.shape(), [1, 2]);
-    /// ```
     pub fn into_dimensionality<E: Dimension>(self) -> Option<Tensor<T, E>> {
         let fits = E::NDIM.is_none_or(|rank| rank == self.ndim());
         fits.then(|| Tensor::from_raw(self.raw))

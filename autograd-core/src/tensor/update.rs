@@ -63,16 +63,6 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     }
 
     /// Looks at the accumulated gradient of a leaf without copying it; `None` if it has none.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// let w = Tensor::from(array![3.0]).set_requires_grad(true);
-    /// assert_eq!(w.with_grad(|grad| grad.sum()), None);
-    /// w.set_grad(array![2.0]);
-    /// assert_eq!(w.with_grad(|grad| grad.sum()), Some(2.0));
-    /// ```
     pub fn with_grad<R>(&self, look: impl FnOnce(ArrayView<'_, T, D>) -> R) -> Option<R> {
         Some(look(self.grad_buffer()?.view()))
     }
@@ -80,16 +70,6 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Changes the accumulated gradient of a leaf in place; its history, if it has one, ends there. `None`,
     /// and nothing is done, if it has none. A gradient that another thread's pass adds meanwhile is added to
     /// the changed one; if `change` panics, the gradient is forgotten.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// let w = Tensor::from(array![3.0]).set_requires_grad(true);
-    /// w.set_grad(array![2.0]);
-    /// w.update_grad(|mut grad| grad.fill(1.0));
-    /// assert_eq!(w.grad(), Some(array![1.0]));
-    /// ```
     pub fn update_grad<R>(&self, change: impl FnOnce(ArrayViewMut<'_, T, D>) -> R) -> Option<R> {
         let leaf = self.leaf()?;
         // Taken out: no lock is held while the caller's code runs.
@@ -100,15 +80,6 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     }
 
     /// Returns the same tensor with its rank at run time: nothing is copied.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::{Tensor, TensorD};
-    ///
-    /// let x = Tensor::from(array![[1.0, 2.0]]);
-    /// let any: &TensorD<f64> = x.as_dyn();
-    /// assert_eq!(any.shape(), [1, 2]);
-    /// ```
     #[inline]
     pub fn as_dyn(&self) -> &TensorD<T> {
         Tensor::<T, IxDyn>::from_field(&self.raw)

@@ -1,34 +1,34 @@
-//! What a pass notes on the nodes that it meets.
+//! The nodes that a pass visits, and their gradients.
 
 use std::collections::BinaryHeap;
 
 use crate::tape::{AnyGradient, Node};
 
-/// In place of a slot: no gradient has arrived, or the node has run.
+/// In place of a slot: the node has no gradient yet, or has run.
 pub(super) const NO_SLOT: u32 = u32::MAX;
 
-/// The notes on one node.
+/// A visit of one node.
 pub(super) struct Visit<'g> {
     pub(super) node: &'g Node,
     pub(super) slot: u32,
     pub(super) outputs: u32,
-    /// In a pruned pass: a gradient is wanted for this node, or for one behind it.
+    /// In a pruned pass: whether this node, or one that it depends on, is a target.
     pub(super) needed: bool,
-    /// A gradient is wanted for one of this node's outputs.
+    /// Whether a gradient of one of this node's outputs is a target.
     pub(super) target: bool,
     pub(super) ran: bool,
 }
 
-/// The gradients that wait for their nodes' turns: those of one node side by side.
+/// The gradients of nodes that have not run; those of one node are contiguous.
 #[derive(Default)]
 pub(super) struct Slots {
     grads: Vec<Option<AnyGradient>>,
-    /// Places that are not in use any more, each without its gradient: of nodes of one output, as most are.
+    /// Free slots for nodes of one output, as most are.
     free: Vec<u32>,
 }
 
 impl Slots {
-    /// Room for the gradients of a node of so many outputs.
+    /// Returns a slot for the gradients of a node with this number of outputs.
     #[inline]
     pub(super) fn take(&mut self, outputs: u32) -> u32 {
         if outputs == 1
@@ -36,7 +36,7 @@ impl Slots {
         {
             return slot;
         }
-        let slot = index(self.grads.len());
+        let slot = to_u32(self.grads.len());
         for _ in 0..outputs {
             self.grads.push(None);
         }
@@ -45,23 +45,23 @@ impl Slots {
 
     #[inline]
     pub(super) fn give_back(&mut self, slot: u32, outputs: u32) {
-        self.of(slot, outputs).fill_with(|| None);
+        self.get(slot, outputs).fill_with(|| None);
         if outputs == 1 {
             self.free.push(slot);
         }
     }
 
-    /// The gradients of a node's outputs.
+    /// Returns the gradients of a node's outputs.
     #[inline]
-    pub(super) fn of(&mut self, slot: u32, outputs: u32) -> &mut [Option<AnyGradient>] {
+    pub(super) fn get(&mut self, slot: u32, outputs: u32) -> &mut [Option<AnyGradient>] {
         &mut self.grads[slot as usize..][..outputs as usize]
     }
 }
 
-/// The nodes that wait: sequence number and place of the notes, largest number first.
+/// The queue of nodes to run: sequence number and index of the visit, largest number first.
 #[derive(Default)]
 pub(super) struct Ready {
-    /// The first of all, if it is known: in a chain no other ever waits.
+    /// The first of all, if it is known: in a chain there is no other.
     first: Option<(u64, u32)>,
     others: BinaryHeap<(u64, u32)>,
 }
@@ -86,9 +86,11 @@ impl Ready {
     }
 }
 
-pub(super) fn index(place: usize) -> u32 {
-    // Notes on this many nodes would take more than 100 GB.
-    u32::try_from(place).expect("fewer than 2^32 nodes in one pass")
+/// Converts an index of a visit or a slot.
+#[inline]
+pub(super) fn to_u32(index: usize) -> u32 {
+    // INVARIANT: visits of this many nodes would take more than 100 GB.
+    u32::try_from(index).expect("fewer than 2^32 nodes in one pass")
 }
 
 #[cfg(test)]
@@ -96,20 +98,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_largest_of_those_that_wait_comes_first() {
+    fn the_largest_number_is_first() {
         let mut ready = Ready::default();
         let mut model = BinaryHeap::new();
         // A mixture of pushes and pops without a pattern.
         let mut state = 1_u64;
-        for place in 0..10_000 {
+        for index in 0..10_000 {
             state = state
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1);
             if state >> 62 == 0 {
                 assert_eq!(ready.pop(), model.pop());
             } else {
-                ready.push((state >> 50, place));
-                model.push((state >> 50, place));
+                ready.push((state >> 50, index));
+                model.push((state >> 50, index));
             }
         }
         while let Some(node) = model.pop() {
