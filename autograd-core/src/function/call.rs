@@ -1,4 +1,4 @@
-//! One call of a function's backward, as generated code sees it.
+//! One call of a function's backward, for generated code.
 
 use std::error::Error as Source;
 use std::fmt;
@@ -16,28 +16,28 @@ use crate::tape::{AnyGradient, BackwardCall, Edge, Gradient, Node, once_differen
 use crate::tensor::Tensor;
 use autograd_kernels::Element;
 
-/// One call of a function's backward: gives the incoming gradients and saved tensors, takes the computed gradients.
+/// One call of a function's backward: returns the incoming gradients and saved tensors, and takes the computed gradients.
 pub struct Call<'a> {
     inner: BackwardCall<'a>,
-    /// Under `create_graph`, where the incoming gradients come from.
+    /// The edges of the incoming gradients under `create_graph`.
     histories: Vec<Option<Edge>>,
     signature: &'static Signature,
-    /// Where each input's edges end, and each output's shapes: see `EdgeList` and `OutputList`.
+    /// The end of each input's edges, and of each output's shapes: see `EdgeList` and `OutputList`.
     ends: [&'a [usize]; 2],
-    /// What is wrong with an incoming or a computed gradient.
+    /// The error of an incoming or a computed gradient.
     failure: Option<Error>,
-    /// Whether a saved tensor had been packed.
+    /// Whether a saved tensor was unpacked.
     unpacked: bool,
 }
 
-/// Where a saved tensor comes from: which edge is attached to it when its history matters.
+/// The origin of a saved tensor, which determines its edge under `create_graph`.
 #[derive(Clone, Copy, Debug)]
 pub enum Origin {
     /// The differentiable input of this number.
     Input(usize),
     /// The differentiable output of this number.
     Output(usize),
-    /// Something without a gradient.
+    /// A tensor without a gradient.
     Constant,
 }
 
@@ -66,8 +66,8 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// What the call comes to after the backward functions have run: whether a saved tensor was unpacked
-    /// for them.
+    /// Ends the call after the backward functions have run: returns whether a saved tensor was unpacked, or the error of a
+    /// gradient.
     #[inline]
     pub(crate) fn finish(self) -> Result<bool, Error> {
         match self.failure {
@@ -76,14 +76,13 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Returns whether this pass wants the gradient of the differentiable input of this number, of a list that
-    /// of any of its tensors.
+    /// Returns whether this pass needs the gradient of a differentiable input, or of any tensor of a list.
     #[inline]
     pub fn needs(&self, input: usize) -> bool {
         self.inner.needs[self.edges(input)].contains(&true)
     }
 
-    /// Returns what was saved, with its history under `create_graph`.
+    /// Returns a saved tensor or list, with its history under `create_graph`.
     #[inline]
     pub fn restore<S: Restore<R>, R>(
         &mut self,
@@ -96,13 +95,13 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// The places of one input's edges.
+    /// Returns the indices of one input's edges.
     #[inline]
     fn edges(&self, input: usize) -> Range<usize> {
         range(self.ends[0], input)
     }
 
-    /// The places of one output's gradients.
+    /// Returns the indices of one output's gradients.
     #[inline]
     fn outputs(&self, output: usize) -> Range<usize> {
         range(self.ends[1], output)
@@ -113,74 +112,74 @@ impl<'a> Call<'a> {
         &mut self,
         saved: Saved<T>,
         origin: Origin,
-        place: usize,
+        index: usize,
     ) -> Result<Tensor<T, D>, Error> {
         let (buffer, unpacked) = saved
             .restore()
             .map_err(|reason| self.inner.node.error(ErrorKind::Unpack { reason }))?;
         self.unpacked |= unpacked;
-        let edge = self.edge(origin, place);
+        let edge = self.edge(origin, index);
         Ok(Tensor::from_raw(RawTensor::new(buffer, edge)))
     }
 
-    /// The edge that belongs to a saved tensor; `place` counts within a list.
+    /// Returns the edge of a saved tensor; `index` is that in a list.
     #[inline]
-    fn edge(&self, origin: Origin, place: usize) -> Option<Edge> {
+    fn edge(&self, origin: Origin, index: usize) -> Option<Edge> {
         match origin {
             _ if !self.inner.create_graph => None,
             Origin::Input(input) => {
-                let edge = self.edges(input).start + place;
+                let edge = self.edges(input).start + index;
                 self.inner.node.0.edges()[edge].clone()
             }
             Origin::Output(output) => Some(Edge {
                 node: self.inner.node.clone(),
-                output_nr: u32::try_from(self.outputs(output).start + place).ok()?,
+                output_nr: u32::try_from(self.outputs(output).start + index).ok()?,
             }),
             Origin::Constant => None,
         }
     }
 
-    /// Returns the gradient of the differentiable output of this number.
+    /// Returns the gradient of a differentiable output.
     #[inline]
     pub fn grad<T: Element, D: Dimension>(&mut self, output: usize) -> GradOutput<'a, T, D> {
         self.grad_at(self.outputs(output).start)
     }
 
-    /// Returns the gradient of a differentiable output that may be missing, and is `None` with it.
+    /// Returns the gradient of an optional output; an undefined one without the output.
     pub fn grad_of_optional<T: Element, D: Dimension>(
         &mut self,
         output: usize,
     ) -> GradOutput<'a, T, D> {
         match self.outputs(output).next() {
-            Some(place) => self.grad_at(place),
+            Some(index) => self.grad_at(index),
             None => GradOutput::missing(),
         }
     }
 
-    /// Returns the gradients of a list.
+    /// Returns the gradients of a list of outputs.
     pub fn grad_of_list<T: Element, D: Dimension>(
         &mut self,
         output: usize,
     ) -> GradOutputs<'a, T, D> {
-        let places = self.outputs(output);
-        GradOutputs(places.map(|place| self.grad_at(place)).collect())
+        let indices = self.outputs(output);
+        GradOutputs(indices.map(|index| self.grad_at(index)).collect())
     }
 
     #[inline]
-    fn grad_at<T: Element, D: Dimension>(&mut self, place: usize) -> GradOutput<'a, T, D> {
+    fn grad_at<T: Element, D: Dimension>(&mut self, index: usize) -> GradOutput<'a, T, D> {
         let node: &'a Node = self.inner.node;
-        let shape = &node.0.outputs()[place];
-        let gradient = self.inner.grads[place].take();
-        let came = gradient.is_some();
+        let shape = &node.0.outputs()[index];
+        let gradient = self.inner.grads[index].take();
+        let is_defined = gradient.is_some();
         let gradient = gradient.and_then(AnyGradient::recover);
-        if came && gradient.is_none() {
-            // One that a user handed in: the engine's are of the right type.
+        if is_defined && gradient.is_none() {
+            // A gradient of the user's: those of the engine have the right type.
             self.failure = Some(self.inner.node.error(ErrorKind::element_type(T::TYPE)));
         }
         GradOutput::new(gradient, shape)
     }
 
-    /// Takes in the gradient of the differentiable input of this number.
+    /// Takes the gradient of a differentiable input.
     #[inline]
     pub fn give<T: Element, D: Dimension>(
         &mut self,
@@ -193,7 +192,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Takes in the gradients of a list: as many as it has tensors, of which some may not be wanted.
+    /// Takes the gradients of a list, one for each tensor; those that the pass does not need are dropped.
     pub fn give_list<T: Element, D: Dimension>(
         &mut self,
         input: usize,
@@ -223,12 +222,12 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Returns what a backward function returned that can fail.
+    /// Returns the result of a backward function, whose error becomes the error of the pass.
     pub fn succeeded<R, E: IntoSource>(&self, result: Result<R, E>) -> Result<R, Error> {
         result.map_err(|error| self.inner.node.failed(error.into_source()))
     }
 
-    /// A gradient that was computed on arrays has no history, which must not be lost in silence.
+    /// Attaches a gradient that was computed on arrays to a node: its missing history must not be lost silently.
     #[inline]
     fn attached<T: Element>(&self, gradient: Gradient<T>) -> AnyGradient {
         let on_arrays = matches!(gradient, Gradient::Owned(_));
@@ -249,14 +248,14 @@ impl<'a> Call<'a> {
     }
 }
 
-/// What a backward function may fail with.
+/// The error of a backward function.
 #[diagnostic::on_unimplemented(
-    message = "backward fails with `{Self}`, which is no error",
-    label = "not an error",
+    message = "`{Self}` is not an error type",
+    label = "backward returns it as an error",
     note = "return a `String`, or a type that is `std::error::Error + Send + Sync + 'static`"
 )]
 pub trait IntoSource {
-    /// The error as the source of another.
+    /// Converts the error to the source of another.
     fn into_source(self) -> Box<dyn Source + Send + Sync>;
 }
 
@@ -267,7 +266,7 @@ impl<E: Into<Box<dyn Source + Send + Sync>>> IntoSource for E {
     }
 }
 
-/// What a node saved of a tensor or of a list, and what it becomes for backward functions.
+/// A saved tensor or list that backward functions take as `R`.
 pub trait Restore<R> {
     #[doc(hidden)]
     fn restore(self, call: &mut Call<'_>, origin: Origin) -> Result<R, Error>;
@@ -284,7 +283,7 @@ impl<T: Element, D: Dimension> Restore<Vec<Tensor<T, D>>> for SavedList<T> {
     fn restore(self, call: &mut Call<'_>, origin: Origin) -> Result<Vec<Tensor<T, D>>, Error> {
         self.into_iter()
             .enumerate()
-            .map(|(place, saved)| call.restore_one(saved, origin, place))
+            .map(|(index, saved)| call.restore_one(saved, origin, index))
             .collect()
     }
 }

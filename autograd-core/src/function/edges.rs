@@ -1,20 +1,20 @@
-//! Where a node's gradients go: an edge for each differentiable input, several for a list.
+//! The edges of a node: one for each differentiable input, several for a list.
 
 use crate::function::Lists;
 use crate::tape::Edge;
 
 /// The edges of a node, in the order of its differentiable inputs.
 ///
-/// Most functions take no lists: an array of edges, one for each input, is all that their nodes hold.
+/// The nodes of functions without lists hold an array of edges, one for each input.
 pub trait EdgeList: Send + Sync + 'static {
-    /// All of them.
+    /// Returns all edges.
     #[doc(hidden)]
     fn edges(&self) -> &[Option<Edge>];
 
     #[doc(hidden)]
     fn edges_mut(&mut self) -> &mut [Option<Edge>];
 
-    /// The place behind each input's last edge; empty if each input has one.
+    /// Returns the end of each input's edges; empty if each input has one edge.
     #[doc(hidden)]
     fn ends(&self) -> &[usize];
 }
@@ -37,7 +37,7 @@ impl<const N: usize> EdgeList for [Option<Edge>; N] {
 }
 
 impl<const N: usize> Lists<Option<Edge>, N> {
-    /// Returns which inputs need a gradient: a list does if one of its tensors does.
+    /// Returns for each input whether it needs a gradient: a list does if one of its tensors does.
     pub fn needs(&self) -> [bool; N] {
         std::array::from_fn(|input| self.of(input).iter().any(Option::is_some))
     }
@@ -45,11 +45,11 @@ impl<const N: usize> Lists<Option<Edge>, N> {
 
 impl<const N: usize> EdgeList for Lists<Option<Edge>, N> {
     fn edges(&self) -> &[Option<Edge>] {
-        self.things()
+        self.items()
     }
 
     fn edges_mut(&mut self) -> &mut [Option<Edge>] {
-        self.things_mut()
+        self.items_mut()
     }
 
     fn ends(&self) -> &[usize] {
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
     use crate::tensor::Tensor;
 
-    /// A node that kept its edges would drop the nodes behind it one inside the other: see `tape::drop`.
+    /// A node whose edges cannot be taken would be dropped recursively: see `tape::drop`.
     #[test]
     fn edges_of_lists_can_be_taken() {
         let x = Tensor::from(array![1.0]).set_requires_grad(true);

@@ -1,4 +1,4 @@
-//! One application of a function in forward mode, as generated code sees it.
+//! One application of a function in forward mode, for generated code.
 
 use std::panic::Location;
 
@@ -12,48 +12,48 @@ use crate::tensor::Tensor;
 use autograd_kernels::Element;
 use autograd_kernels::Shape;
 
-/// One application of a function to inputs of which some have a tangent: takes them apart, and puts
-/// the tangents of the outputs on. See Note \[Depths\] in `tape::dual`.
+/// One application of a function in forward mode: splits the inputs into primals and tangents, and adds the tangents of
+/// the outputs. See Note \[Depths\] in `tape::dual`.
 #[derive(Debug)]
 pub struct ForwardCall {
     function: &'static str,
     applied_at: &'static Location<'static>,
     depth: u64,
-    /// The largest depth beneath this one, of inputs and tangents.
-    beneath: u64,
-    /// Where inputs and tangents come from, for a tangent computed on arrays.
+    /// The largest depth of the primals and tangents.
+    depth_below: u64,
+    /// The edges of the primals and tangents, for a tangent computed on arrays.
     edges: Vec<Option<Edge>>,
-    /// Why an input has no tangent.
+    /// The failure of an input's tangent.
     failure: Option<Failure>,
 }
 
 impl ForwardCall {
-    /// For the function of this name; `depth` is the largest of its inputs'.
+    /// Starts an application of a function; `depth` is the largest depth of its inputs.
     #[track_caller]
     pub fn new(function: &'static str, depth: u64) -> Self {
         Self {
             function,
             applied_at: Location::caller(),
             depth,
-            beneath: 0,
+            depth_below: 0,
             edges: Vec::new(),
             failure: None,
         }
     }
 
-    /// A tensor beneath this depth, and its tangent there.
+    /// Returns the primal of an input, and its tangent.
     pub(crate) fn split<T: Element, D: Dimension>(
         &mut self,
         input: &Tensor<T, D>,
     ) -> (Tensor<T, D>, Option<Tensor<T, D>>) {
         let (primal, tangent) = input.raw.split(self.depth);
         let primal = Tensor::from_raw(primal);
-        self.note(&primal);
+        self.add_edge(&primal);
         let tangent = match tangent {
             None => None,
             Some(Tangent::Known(tangent)) => {
                 let tangent = Tensor::from_raw(tangent);
-                self.note(&tangent);
+                self.add_edge(&tangent);
                 Some(tangent)
             }
             Some(Tangent::Failed(failure)) => {
@@ -64,7 +64,7 @@ impl ForwardCall {
         (primal, tangent)
     }
 
-    /// Returns the tangent of `input`, or zeros for one that has none.
+    /// Returns the tangent of `input`, or zeros.
     pub fn or_zeros<T: Element, D: Dimension>(
         &self,
         tangent: Option<Tensor<T, D>>,
@@ -73,7 +73,7 @@ impl ForwardCall {
         tangent.unwrap_or_else(|| Tensor::constant(Buffer::filled(input.to_shape(), T::zero())))
     }
 
-    /// As [`or_zeros`](Self::or_zeros), of a list.
+    /// Returns the tangents of a list, zeros for missing ones.
     pub fn or_zeros_list<T: Element, D: Dimension>(
         &self,
         tangents: Vec<Option<Tensor<T, D>>>,
@@ -85,24 +85,22 @@ impl ForwardCall {
             .collect()
     }
 
-    fn note<T: Element, D: Dimension>(&mut self, tensor: &Tensor<T, D>) {
-        self.beneath = self.beneath.max(tensor.raw.depth());
+    fn add_edge<T: Element, D: Dimension>(&mut self, tensor: &Tensor<T, D>) {
+        self.depth_below = self.depth_below.max(tensor.raw.depth());
         self.edges.push(tensor.recorded_edge());
     }
 
-    /// Returns whether an input's tangent is missing because a function before had no rule: then the rule is
-    /// not called.
+    /// Returns whether an input's tangent failed: then the rule is not called.
     pub fn failed(&self) -> bool {
         self.failure.is_some()
     }
 
-    /// Says why the function has no tangents, if nothing before it has none.
+    /// Sets the error of the function's tangents, unless an input's tangent failed.
     pub(crate) fn fails(&mut self, error: Error) {
         self.failure.get_or_insert(Failure::lost(error));
     }
 
-    /// Returns an output for which there is no tangent, because an input's is missing or the function has no
-    /// rule.
+    /// Returns an output with a failed tangent: an input's failed, or the function has no rule.
     pub fn without_tangent<T: Element, D: Dimension>(&self, output: Tensor<T, D>) -> Tensor<T, D> {
         lose_tangents(&output);
         let missing = || Failure::missing_rule(self.function, self.applied_at);
@@ -145,7 +143,7 @@ impl ForwardCall {
         Tensor::from_raw(output.raw.with_tangent(self.depth, tangent))
     }
 
-    /// Returns a list of outputs for which there are no tangents.
+    /// Returns a list of outputs with failed tangents.
     pub fn without_tangents<T: Element, D: Dimension>(
         &self,
         outputs: Vec<Tensor<T, D>>,
@@ -195,38 +193,38 @@ impl ForwardCall {
         .of(self.function, self.applied_at)
     }
 
-    /// A tangent that was computed on arrays: it has no history, which must not be lost in silence, in
-    /// a backward pass or in an outer run of forward mode.
+    /// Makes a tangent of an array: its missing history must not be lost silently, in a backward pass or in an outer run
+    /// of forward mode.
     fn once<T: Element>(&self, buffer: Buffer<T>) -> RawTensor<T> {
         let mut tangent = RawTensor::new(buffer, None);
         if self.edges.iter().any(Option::is_some) {
             let edges = self.edges.clone().into();
             let erased = AnyGradient::erase(Gradient::from_tensor(tangent.clone()));
             let attached = once_differentiable(self.function, self.applied_at, edges, erased);
-            // INVARIANT: the element type was forgotten just above.
+            // INVARIANT: the gradient was made from this element type above.
             tangent = attached
                 .recover()
                 .expect("the same element type")
                 .into_tensor();
         }
-        if self.beneath > 0 {
+        if self.depth_below > 0 {
             let (function, applied_at) = (self.function, self.applied_at);
             let failure = Failure::lost(ErrorKind::OnceDifferentiable.of(function, applied_at));
-            tangent = tangent.with_tangent(self.beneath, Tangent::Failed(failure));
+            tangent = tangent.with_tangent(self.depth_below, Tangent::Failed(failure));
         }
         tangent
     }
 }
 
-/// Notes on the node of an output that inputs had tangents, for `Node::apply`.
+/// Marks the node of an output: its inputs had tangents, for `Node::apply`.
 fn lose_tangents<T: Element, D: Dimension>(output: &Tensor<T, D>) {
     if let Some(edge) = &output.raw.edge {
         edge.node.lose_tangents();
     }
 }
 
-/// What a `#[jvp]` rule may return for an output: an array or, to be differentiable again, a tensor;
-/// `None` for a tangent of zeros.
+/// A tangent that a `#[jvp]` rule may return for an output: an array or, to be differentiable again, a tensor; `None` for
+/// zeros.
 #[diagnostic::on_unimplemented(
     message = "the `#[jvp]` rule returns `{Self}`, which is not a tangent of a `{T}` output of this rank",
     label = "not the tangent's type",
@@ -234,7 +232,7 @@ fn lose_tangents<T: Element, D: Dimension>(output: &Tensor<T, D>) {
             tensor of them, or an `Option` of one"
 )]
 pub trait IntoTangent<T, D> {
-    /// The tangent, with the history that it has.
+    /// Converts the tangent, with its history.
     #[doc(hidden)]
     fn into_tangent(self, call: &ForwardCall) -> Option<RawTensor<T>>;
 }
@@ -257,15 +255,14 @@ impl<T, D, G: IntoTangent<T, D>> IntoTangent<T, D> for Option<G> {
     }
 }
 
-/// What a `#[jvp]` rule may return for a list of outputs: a tangent for each, in the list's order; `None` for
-/// tangents of zeros.
+/// Tangents that a `#[jvp]` rule may return for a list of outputs: one for each, in order; `None` for zeros.
 #[diagnostic::on_unimplemented(
     message = "the `#[jvp]` rule returns `{Self}`, which are not tangents of a list of `{T}` outputs of this rank",
     label = "not the tangents' type",
     note = "return a `Vec` of owned arrays or of tensors, or of `Option`s of them"
 )]
 pub trait IntoTangents<T, D> {
-    /// A tangent for each tensor of the list.
+    /// Converts the tangents, one for each tensor of the list.
     #[doc(hidden)]
     fn into_tangents(self, call: &ForwardCall) -> Option<Vec<Option<RawTensor<T>>>>;
 }

@@ -1,4 +1,4 @@
-//! A gradient in the forms that backward functions take and give.
+//! Gradients in the forms that backward functions take and return.
 
 use std::fmt;
 
@@ -9,17 +9,17 @@ use crate::tape::Gradient;
 use crate::tensor::Tensor;
 use autograd_kernels::Element;
 
-/// The gradient of one output, in whichever form a backward function asks for it.
+/// The gradient of one output, for backward functions that take it as a view, an array or a tensor.
 pub struct GradOutput<'a, T, D> {
     value: Value<T, D>,
-    /// `None` where there is no output.
+    /// `None` without an output.
     shape: Option<&'a PackedShape>,
-    /// What replaces an undefined gradient where a function treats both alike.
+    /// The zeros that replace an undefined gradient.
     zeros: Option<Tensor<T, D>>,
 }
 
 enum Value<T, D> {
-    /// Nothing came.
+    /// No gradient, which counts as zeros.
     Undefined,
     Buffer(Buffer<T>),
     Tensor(Tensor<T, D>),
@@ -40,7 +40,7 @@ impl<'a, T: Element, D: Dimension> GradOutput<'a, T, D> {
         }
     }
 
-    /// That of an output that is missing.
+    /// Returns the gradient of a missing optional output.
     pub(crate) fn missing() -> Self {
         Self {
             value: Value::Undefined,
@@ -59,7 +59,7 @@ impl<'a, T: Element, D: Dimension> GradOutput<'a, T, D> {
         }
     }
 
-    /// Returns a view of the gradient, `None` if nothing came.
+    /// Returns a view of the gradient; `None` for an undefined one.
     #[inline]
     pub fn view_optional(&self) -> Option<ArrayView<'_, T, D>> {
         match &self.value {
@@ -79,7 +79,7 @@ impl<'a, T: Element, D: Dimension> GradOutput<'a, T, D> {
         }
     }
 
-    /// Returns the gradient as a tensor, `None` if nothing came.
+    /// Returns the gradient as a tensor; `None` for an undefined one.
     pub fn tensor_optional(&mut self) -> Option<&Tensor<T, D>> {
         self.share();
         match &self.value {
@@ -88,15 +88,14 @@ impl<'a, T: Element, D: Dimension> GradOutput<'a, T, D> {
         }
     }
 
-    /// Returns the gradient as the function's own: its very buffer for the last that asks (`last`) if nothing
-    /// else holds it, else a copy.
+    /// Returns an owned gradient; the last caller (`last`) gets the buffer itself if no other handle holds it.
     #[inline]
     pub fn owned(&mut self, last: bool) -> Array<T, D> {
         self.owned_optional(last)
             .unwrap_or_else(|| filled(self.shape).into_array())
     }
 
-    /// As [`owned`](Self::owned), `None` if nothing came.
+    /// Returns an owned gradient like [`owned`](Self::owned); `None` for an undefined one.
     #[inline]
     pub fn owned_optional(&mut self, last: bool) -> Option<Array<T, D>> {
         if !last {
@@ -109,7 +108,7 @@ impl<'a, T: Element, D: Dimension> GradOutput<'a, T, D> {
         }
     }
 
-    /// Returns the gradient as a tensor of the function's own: without another handle for the last that asks.
+    /// Returns an owned gradient; the last caller (`last`) gets the only handle.
     #[inline]
     pub fn owned_tensor(&mut self, last: bool) -> Tensor<T, D> {
         match self.owned_tensor_optional(last) {
@@ -118,7 +117,7 @@ impl<'a, T: Element, D: Dimension> GradOutput<'a, T, D> {
         }
     }
 
-    /// As [`owned_tensor`](Self::owned_tensor), `None` if nothing came.
+    /// Returns an owned gradient like [`owned_tensor`](Self::owned_tensor); `None` for an undefined one.
     #[inline]
     pub fn owned_tensor_optional(&mut self, last: bool) -> Option<Tensor<T, D>> {
         if !last {
@@ -131,7 +130,7 @@ impl<'a, T: Element, D: Dimension> GradOutput<'a, T, D> {
         }
     }
 
-    /// Makes the gradient a tensor.
+    /// Makes the gradient a tensor, which shares its buffer.
     #[inline]
     fn share(&mut self) {
         self.value = match std::mem::replace(&mut self.value, Value::Undefined) {
@@ -149,12 +148,12 @@ fn zeros<'a, T: Element, D: Dimension>(
 }
 
 fn filled<T: Element>(shape: Option<&PackedShape>) -> Buffer<T> {
-    // INVARIANT: the gradient of what may be missing is asked for as an `Option`.
+    // INVARIANT: backward functions take the gradient of an optional output as an `Option`.
     let shape = shape.expect("an output");
     Buffer::filled(shape.unpack(), T::zero())
 }
 
-/// The gradients of a list of outputs, in whichever form a backward function asks for them.
+/// The gradients of a list of outputs, for backward functions that take them as views or tensors.
 #[derive(Debug)]
 pub struct GradOutputs<'a, T: Element, D: Dimension>(pub(crate) Vec<GradOutput<'a, T, D>>);
 
@@ -164,7 +163,7 @@ impl<T: Element, D: Dimension> GradOutputs<'_, T, D> {
         self.0.iter_mut().map(GradOutput::view).collect()
     }
 
-    /// Returns views of the gradients, `None` where nothing came.
+    /// Returns views of the gradients; `None` for undefined ones.
     pub fn view_optional(&self) -> Vec<Option<ArrayView<'_, T, D>>> {
         self.0.iter().map(GradOutput::view_optional).collect()
     }
@@ -174,7 +173,7 @@ impl<T: Element, D: Dimension> GradOutputs<'_, T, D> {
         self.0.iter_mut().map(GradOutput::tensor).collect()
     }
 
-    /// As [`tensor`](Self::tensor), `None` where nothing came.
+    /// Returns the gradients as tensors; `None` for undefined ones.
     pub fn tensor_optional(&mut self) -> Vec<Option<&Tensor<T, D>>> {
         self.0.iter_mut().map(GradOutput::tensor_optional).collect()
     }
@@ -188,8 +187,8 @@ impl<T: Element, D: Dimension> fmt::Debug for GradOutput<'_, T, D> {
     }
 }
 
-/// What a backward function may return for an input: an array or, to be differentiable again, a
-/// tensor; `None` for no gradient.
+/// A gradient that a backward function may return for an input: an array or, to be differentiable again, a tensor;
+/// `None` for no gradient.
 #[diagnostic::on_unimplemented(
     message = "backward returns `{Self}`, which is not a gradient of a `{T}` input of this rank",
     label = "not the gradient's type",
@@ -197,12 +196,12 @@ impl<T: Element, D: Dimension> fmt::Debug for GradOutput<'_, T, D> {
             tensor of them, or an `Option` of one"
 )]
 pub trait IntoGradient<T, D> {
-    /// The gradient: a buffer if it was computed on arrays, a tensor if on tensors.
+    /// Converts the gradient: to a buffer if it was computed on arrays, else to a tensor.
     #[doc(hidden)]
     fn into_gradient(self) -> Option<Gradient<T>>;
 }
 
-/// Gradients whose history is not to be differentiated: they count as computed on arrays.
+/// Gradients that are differentiable once: they count as computed on arrays.
 #[derive(Debug)]
 pub struct Once<G>(pub G);
 
@@ -226,15 +225,14 @@ fn on_arrays<T>(gradient: Gradient<T>) -> Gradient<T> {
     })
 }
 
-/// What a backward function may return for a list: a gradient for each tensor, in the list's order;
-/// `None` for no gradients at all.
+/// Gradients that a backward function may return for a list: one for each tensor, in order; `None` for no gradients.
 #[diagnostic::on_unimplemented(
     message = "backward returns `{Self}`, which are not gradients of a list of `{T}` tensors of this rank",
     label = "not the gradients' type",
     note = "return a `Vec` of owned arrays or of tensors, or of `Option`s of them"
 )]
 pub trait IntoGradients<T, D> {
-    /// A gradient for each tensor of the list.
+    /// Converts the gradients, one for each tensor of the list.
     #[doc(hidden)]
     fn into_gradients(self) -> Option<Vec<Option<Gradient<T>>>>;
 }

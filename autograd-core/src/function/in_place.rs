@@ -1,7 +1,7 @@
-//! An input that forward writes to.
+//! Inputs that forward writes to.
 //!
-//! Storage is copied on write: what a node has saved, or another tensor shows, is never overwritten, so
-//! a saved tensor cannot go stale. A buffer that only this tensor holds is written to directly.
+//! Storage is copied on write: memory that a node or another tensor holds is never overwritten, so saved tensors keep
+//! their values. A buffer that only this tensor holds is written to directly.
 
 use std::fmt;
 
@@ -14,20 +14,20 @@ use autograd_kernels::Element;
 
 /// A tensor that forward borrows to write to, until [`finish`](Self::finish).
 ///
-/// If forward fails, or panics while others hold the memory too, the tensor is as it was before. After a
-/// panic in memory of its own it holds what was written until then.
+/// If forward fails, the tensor is unchanged; if it panics, too, unless only this tensor holds the memory: then it is
+/// partly written.
 pub struct InPlace<'a, T, D> {
     tensor: &'a mut Tensor<T, D>,
-    /// What is written to, if not the tensor's own memory.
+    /// The copy to write to, if the tensor's memory is shared or may be needed again.
     copy: Option<Array<T, D>>,
 }
 
 impl<'a, T: Element, D: Dimension> InPlace<'a, T, D> {
-    /// Lends the input of this name. `may_fail`: whatever is written may have to be forgotten.
+    /// Borrows an input for writing; with `may_fail`, the write can be undone.
     ///
     /// # Panics
-    /// If the tensor is a leaf that requires grad, and recording is enabled: its gradient would be that
-    /// of a value which it no longer has.
+    /// If the tensor is a leaf that requires grad, and recording is enabled: its gradient would be
+    /// that of its former value.
     #[track_caller]
     pub fn new(
         tensor: &'a mut Tensor<T, D>,
@@ -41,10 +41,10 @@ impl<'a, T: Element, D: Dimension> InPlace<'a, T, D> {
             "`{function}` writes to `{input}`, a leaf that requires grad: apply it inside `no_grad`, or to a \
              result of the leaf"
         );
-        Self::lend(tensor, may_fail)
+        Self::borrow(tensor, may_fail)
     }
 
-    /// As [`new`](Self::new), for an input without a gradient: what is written has no history.
+    /// Borrows an input without a gradient for writing, like [`new`](Self::new); the new value has no history.
     ///
     /// # Panics
     /// If the tensor requires grad, and recording is enabled.
@@ -60,27 +60,26 @@ impl<'a, T: Element, D: Dimension> InPlace<'a, T, D> {
             "`{function}` writes to `{input}` without a gradient, but the tensor requires grad: apply it inside \
              `no_grad`, or to a detached tensor"
         );
-        Self::lend(tensor, may_fail)
+        Self::borrow(tensor, may_fail)
     }
 
-    fn lend(tensor: &'a mut Tensor<T, D>, may_fail: bool) -> Self {
+    fn borrow(tensor: &'a mut Tensor<T, D>, may_fail: bool) -> Self {
         let is_own = own_view_mut(tensor).is_some();
         let copy = (may_fail || !is_own).then(|| tensor.to_array());
         Self { tensor, copy }
     }
 
-    /// Returns what forward gets.
+    /// Returns the view for forward.
     #[expect(clippy::missing_panics_doc, reason = "it never does")]
     pub fn view(&mut self) -> ArrayViewMut<'_, T, D> {
         match &mut self.copy {
             Some(copy) => copy.view_mut(),
-            // INVARIANT: without a copy the tensor's memory was found to be its own, and `self` has held it
-            // exclusively since.
+            // INVARIANT: without a copy, only this tensor holds its memory, and `self` borrows it exclusively.
             None => own_view_mut(self.tensor).expect("memory of the tensor's own"),
         }
     }
 
-    /// Lets the tensor have what was written. Its history is not touched.
+    /// Sets the tensor's value to the written one. Its history is unchanged.
     pub fn finish(self) {
         if let Some(copy) = self.copy {
             self.tensor.raw.buffer = Buffer::compact(copy);

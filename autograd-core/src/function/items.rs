@@ -1,17 +1,17 @@
-//! What a node's state consists of, so that it can be listed.
+//! Saved values of a node, to list them.
 //!
 //! Generated code saves `(first, (second, …, ()))`, one item for each entry of the signature's `saved`, each in an
-//! `Option`: what no gradient needs is not saved.
+//! `Option`: an item that no gradient needs is not saved.
 
 use crate::function::{SavedNumber, SavedValue};
 use crate::saved::{Saved, SavedList};
 use crate::tape;
 use autograd_kernels::Element;
 
-/// One thing that a node can save: a tensor, a list of tensors, a value.
+/// An item that a node can save: a tensor, a list of tensors, a value.
 #[doc(hidden)]
 pub trait SavedItem: Clone + Send + Sync + 'static {
-    /// Calls `note` with what it is, without its name, and with its place in a list.
+    /// Calls `note` with each description, without a name, and the index in a list.
     fn list(&self, note: &mut dyn FnMut(tape::SavedInfo, Option<usize>));
 }
 
@@ -23,8 +23,8 @@ impl<T: Element> SavedItem for Saved<T> {
 
 impl<T: Element> SavedItem for SavedList<T> {
     fn list(&self, note: &mut dyn FnMut(tape::SavedInfo, Option<usize>)) {
-        for (place, saved) in self.iter().enumerate() {
-            note(saved.info(), Some(place));
+        for (index, saved) in self.iter().enumerate() {
+            note(saved.info(), Some(index));
         }
     }
 }
@@ -41,10 +41,10 @@ impl<V: Copy + Send + Sync + 'static> SavedItem for SavedNumber<V> {
     }
 }
 
-/// All that a node saves.
+/// All items that a node saves.
 #[doc(hidden)]
 pub trait SavedItems: Clone + Send + Sync + 'static {
-    /// Calls `note` for each thing, with the number of the signature's entry.
+    /// Calls `note` for each item, with the index of the signature's entry.
     fn list(&self, entry: usize, note: &mut dyn FnMut(usize, tape::SavedInfo, Option<usize>));
 }
 
@@ -55,7 +55,7 @@ impl SavedItems for () {
 impl<A: SavedItem, B: SavedItems> SavedItems for (Option<A>, B) {
     fn list(&self, entry: usize, note: &mut dyn FnMut(usize, tape::SavedInfo, Option<usize>)) {
         if let Some(item) = &self.0 {
-            item.list(&mut |info, place| note(entry, info, place));
+            item.list(&mut |info, index| note(entry, info, index));
         }
         self.1.list(entry + 1, note);
     }

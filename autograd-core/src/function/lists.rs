@@ -1,42 +1,42 @@
-//! Things of a node in the order of its inputs or outputs, of which some are lists.
+//! The edges or shapes of a node whose inputs or outputs include lists.
 
 use std::fmt;
 use std::ops::Range;
 
-/// The things of `N` inputs or outputs, one after the other: one for each, several for a list, none for what is missing.
+/// The items of `N` inputs or outputs, flattened; a list has several, an absent input or output has none.
 pub struct Lists<T, const N: usize> {
-    things: Box<[T]>,
+    items: Box<[T]>,
     ends: [usize; N],
 }
 
 impl<T, const N: usize> Lists<T, N> {
-    /// Of those of each input or output.
+    /// Flattens the items of each input or output.
     pub fn new(each: [Vec<T>; N]) -> Self {
         let mut end = 0;
-        let ends = std::array::from_fn(|place| {
-            end += each[place].len();
+        let ends = std::array::from_fn(|index| {
+            end += each[index].len();
             end
         });
-        let things = each.into_iter().flatten().collect();
-        Self { things, ends }
+        let items = each.into_iter().flatten().collect();
+        Self { items, ends }
     }
 
-    /// Returns the place of each one's first thing.
+    /// Returns the index of the first item of each input or output.
     pub fn starts(&self) -> [usize; N] {
-        std::array::from_fn(|place| range(&self.ends, place).start)
+        std::array::from_fn(|index| range(&self.ends, index).start)
     }
 
-    /// Those of one input or output.
-    pub(super) fn of(&self, place: usize) -> &[T] {
-        &self.things[range(&self.ends, place)]
+    /// Returns the items of one input or output.
+    pub(super) fn of(&self, index: usize) -> &[T] {
+        &self.items[range(&self.ends, index)]
     }
 
-    pub(super) fn things(&self) -> &[T] {
-        &self.things
+    pub(super) fn items(&self) -> &[T] {
+        &self.items
     }
 
-    pub(super) fn things_mut(&mut self) -> &mut [T] {
-        &mut self.things
+    pub(super) fn items_mut(&mut self) -> &mut [T] {
+        &mut self.items
     }
 
     pub(super) fn ends(&self) -> &[usize] {
@@ -46,27 +46,27 @@ impl<T, const N: usize> Lists<T, N> {
 
 impl<T: fmt::Debug, const N: usize> fmt::Debug for Lists<T, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Lists").field(&self.things).finish()
+        f.debug_tuple("Lists").field(&self.items).finish()
     }
 }
 
-/// The places of one input's or output's things, by where each one's end; without ends, each has one.
+/// Returns the indices of the items of one input or output; without `ends`, each has one item.
 #[inline]
-pub(super) fn range(ends: &[usize], place: usize) -> Range<usize> {
+pub(super) fn range(ends: &[usize], index: usize) -> Range<usize> {
     if ends.is_empty() {
-        return place..place + 1;
+        return index..index + 1;
     }
-    let start = if place == 0 { 0 } else { ends[place - 1] };
-    start..ends[place]
+    let start = if index == 0 { 0 } else { ends[index - 1] };
+    start..ends[index]
 }
 
-/// The input or output that a thing belongs to, and its place among that one's own.
-pub(super) fn owner(ends: &[usize], thing: usize) -> (usize, usize) {
+/// Returns the input or output of an item, and the item's index in it.
+pub(super) fn owner(ends: &[usize], item: usize) -> (usize, usize) {
     if ends.is_empty() {
-        return (thing, 0);
+        return (item, 0);
     }
-    let place = ends.partition_point(|end| *end <= thing);
-    (place, thing - range(ends, place).start)
+    let index = ends.partition_point(|end| *end <= item);
+    (index, item - range(ends, index).start)
 }
 
 #[cfg(test)]
@@ -74,16 +74,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn things_are_counted_by_input() {
+    fn items_are_counted_by_input() {
         let lists = Lists::new([vec!['a'], vec![], vec!['b', 'c'], vec!['d']]);
         assert_eq!(
             (lists.ends(), lists.starts()),
             (&[1, 1, 3, 4][..], [0, 1, 1, 3])
         );
-        let ranges: Vec<_> = (0..4).map(|place| range(lists.ends(), place)).collect();
+        let ranges: Vec<_> = (0..4).map(|index| range(lists.ends(), index)).collect();
         assert_eq!(ranges, [0..1, 1..1, 1..3, 3..4]);
         assert_eq!(lists.of(2), ['b', 'c']);
-        let owners: Vec<_> = (0..4).map(|thing| owner(lists.ends(), thing)).collect();
+        let owners: Vec<_> = (0..4).map(|item| owner(lists.ends(), item)).collect();
         assert_eq!(owners, [(0, 0), (2, 0), (2, 1), (3, 0)]);
         assert_eq!((range(&[], 2), owner(&[], 2)), (2..3, (2, 0)));
     }

@@ -1,8 +1,7 @@
-//! What a differentiable function is, once `#[custom_function]` has read its signatures.
+//! Differentiable functions, as `#[custom_function]` generates them.
 //!
-//! `signature` describes a function to people, `record` makes the node of one use of it, `call` is
-//! what its backward functions are called with. The engine is not known here: the two meet in the
-//! `dyn TapeNode` that `record` makes.
+//! `signature` describes a function, `record` makes the node of one use of it, `call` is one call of its backward
+//! functions. Function and engine do not import each other: they meet in the `dyn TapeNode` that `record` makes.
 
 mod call;
 mod edges;
@@ -29,7 +28,7 @@ pub use signature::{InputSignature, Order, OutputSignature, SavedSignature, Sign
 
 /// A differentiable function, as [`custom_function`](crate::custom_function) defines it.
 ///
-/// Not implemented by hand: the attribute writes it beside `apply`.
+/// The attribute implements it, beside `apply`; it is not implemented by hand.
 ///
 /// ```
 /// use pullback::Function;
@@ -40,9 +39,9 @@ pub use signature::{InputSignature, Order, OutputSignature, SavedSignature, Sign
 /// assert_eq!(Exp::<f64, Ix1>::SIGNATURE.inputs.len(), 1);
 /// ```
 pub trait Function {
-    /// The name that graphs and errors show.
+    /// The name in graphs and errors.
     const NAME: &'static str;
 
-    /// What the function takes, returns and saves.
+    /// The description of the function.
     const SIGNATURE: Signature;
 }

@@ -1,17 +1,17 @@
-//! What a node remembers of its outputs: a shape for each tensor, several for a list, none for one that is missing.
+//! The shapes of a node's outputs: one for each tensor, several for a list, none for a missing optional output.
 
 use crate::array::PackedShape;
 use crate::function::Lists;
 
 /// The shapes of a node's outputs, in the order of the function's differentiable outputs.
 ///
-/// Most functions return no lists: an array of shapes, one for each output, is all that their nodes hold.
+/// The nodes of functions without lists hold an array of shapes, one for each output.
 pub trait OutputList: Send + Sync + 'static {
-    /// All of them.
+    /// Returns all shapes.
     #[doc(hidden)]
     fn shapes(&self) -> &[PackedShape];
 
-    /// The place behind each output's last shape; empty if each output has one.
+    /// Returns the end of each output's shapes; empty if each output has one shape.
     #[doc(hidden)]
     fn ends(&self) -> &[usize];
 }
@@ -30,7 +30,7 @@ impl<const N: usize> OutputList for [PackedShape; N] {
 
 impl<const N: usize> OutputList for Lists<PackedShape, N> {
     fn shapes(&self) -> &[PackedShape] {
-        self.things()
+        self.items()
     }
 
     fn ends(&self) -> &[usize] {

@@ -20,7 +20,7 @@ use crate::tape::{Hooking, Hooks, call_new_hooks, run_with_hooks};
 use crate::tensor::Tensor;
 use autograd_kernels::Element;
 
-/// What all uses of one function have in common.
+/// The part of a node that all uses of one function share.
 #[derive(Debug)]
 pub struct Rule<S: 'static> {
     /// The function's signature.
@@ -29,10 +29,10 @@ pub struct Rule<S: 'static> {
     pub backward: fn(S, &mut Call<'_>) -> Result<(), Error>,
 }
 
-/// A saved value, which all passes share. It asks nothing of `V`, which is checked once, where it is saved; and no code
-/// of the author's runs when it is copied, which happens under a node's lock.
+/// A saved value, which all passes share. `V` has no bounds here: they are checked where the value is saved. Cloning runs
+/// no user code: it happens under a node's lock.
 pub struct SavedValue<V: 'static> {
-    /// There until it is dropped.
+    /// `Some` until it is dropped.
     value: Option<Arc<dyn Any + Send + Sync>>,
     clone: fn(&V) -> V,
 }
@@ -53,7 +53,7 @@ impl<V: 'static> SavedValue<V> {
         (self.clone)(self)
     }
 
-    /// What it is, for people.
+    /// Describes the value for display.
     pub(super) fn info(&self) -> tape::SavedInfo {
         let value = self.value.as_ref();
         tape::SavedInfo::value::<V>(value.map(|value| Arc::as_ptr(value).addr()))
@@ -71,7 +71,8 @@ impl<V: 'static> Clone for SavedValue<V> {
 
 impl<V: 'static> Drop for SavedValue<V> {
     fn drop(&mut self) {
-        // Of two that go at once, neither may be the last here; the value then goes in the ordinary way.
+        // When two threads drop the last two handles at once, neither may be the last here: the value is then dropped
+        // in the ordinary way.
         if let Some(value) = self.value.take_if(|value| Arc::strong_count(value) == 1) {
             drop_held(value);
         }
@@ -83,8 +84,8 @@ impl<V: 'static> Deref for SavedValue<V> {
 
     fn deref(&self) -> &V {
         let value = self.value.as_deref().and_then(|value| value.downcast_ref());
-        // INVARIANT: taken in `drop` alone, and made of a `V`.
-        value.expect("there until it is dropped")
+        // INVARIANT: taken only in `drop`, and made of a `V`.
+        value.expect("a value until it is dropped")
     }
 }
 
@@ -124,13 +125,13 @@ impl<V> fmt::Debug for SavedNumber<V> {
     }
 }
 
-/// What a forward function may return for a float output.
+/// A value that a forward function may return for a float output.
 #[diagnostic::on_unimplemented(
     message = "forward returns `{Self}` where an array or a tensor of `{T}` is needed",
     label = "not an output"
 )]
 pub trait IntoOutput<T, D> {
-    /// The output as a constant, to be attached to a node.
+    /// Returns the output as a constant, to attach it to a node.
     fn into_output(self) -> Tensor<T, D>;
 }
 
@@ -166,13 +167,13 @@ where
     )
 }
 
-/// Returns what a node remembers of an output.
+/// Returns the shape of an output, for its node.
 #[inline]
 pub fn meta<T: Element, D: Dimension>(tensor: &Tensor<T, D>) -> PackedShape {
     PackedShape::from(tensor.raw.buffer.shape())
 }
 
-/// Makes a constant an output of a node.
+/// Attaches a constant to a node, as its output.
 #[inline(always)]
 #[expect(
     clippy::inline_always,
@@ -196,8 +197,7 @@ pub(crate) fn output_edge(node: Node, output_nr: usize) -> Edge {
     Edge { node, output_nr }
 }
 
-/// One use of a function. It depends on the function's type in no way but through `rule`, so a program
-/// with many functions has few of these.
+/// One use of a function. Only `rule` depends on the function, so a program with many functions has few types of nodes.
 struct FunctionNode<S: 'static, E: EdgeList, O: OutputList> {
     rule: &'static Rule<S>,
     edges: E,
@@ -205,8 +205,8 @@ struct FunctionNode<S: 'static, E: EdgeList, O: OutputList> {
     contents: Mutex<Contents<S>>,
 }
 
-/// What a node has for its backward functions. With hooks it is boxed, so that nodes without stay small: with
-/// two more words a node of one input would not fit the blocks that threads reuse.
+/// The saved values and hooks of a node. With hooks they are boxed, so that nodes without hooks stay small: with two more
+/// words a node of one input would not fit the blocks that threads reuse.
 enum Contents<S> {
     Live(S),
     Freed,
@@ -214,14 +214,14 @@ enum Contents<S> {
 }
 
 struct Hooked<S> {
-    /// `None` once it was freed.
+    /// `None` after it was freed.
     saved: Option<S>,
     hooks: Arc<Hooks>,
 }
 
 impl<S: Clone, E: EdgeList, O: OutputList> FunctionNode<S, E, O> {
     fn contents(&self) -> MutexGuard<'_, Contents<S>> {
-        // Nothing panics while the lock is held but a failed allocation; the contents are then whole.
+        // Only a failed allocation panics while the lock is held; the contents are then complete.
         self.contents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -249,13 +249,13 @@ where
     }
 
     fn input_name(&self, edge: usize) -> String {
-        let (input, place) = owner(self.edges.ends(), edge);
-        self.rule.signature.differentiable_input(input, place)
+        let (input, index) = owner(self.edges.ends(), edge);
+        self.rule.signature.differentiable_input(input, index)
     }
 
     fn gradient_name(&self, output: usize) -> Option<String> {
-        let (output, place) = owner(self.outputs.ends(), output);
-        self.rule.signature.gradient_name(output, place)
+        let (output, index) = owner(self.outputs.ends(), output);
+        self.rule.signature.gradient_name(output, index)
     }
 
     fn edges(&self) -> &[Option<Edge>] {
@@ -271,8 +271,7 @@ where
     }
 
     fn backward(&self, mut call: BackwardCall<'_>) -> Result<(), Error> {
-        // User code runs on a copy of the handles, with the lock released: it may start a
-        // pass through this very node.
+        // User code runs on copies of the handles, with the lock released: it may start a pass through this node.
         let (saved, hooks) = match &*self.contents() {
             Contents::Live(saved) => (Some(saved.clone()), None),
             Contents::Freed => (None, None),
@@ -305,7 +304,7 @@ where
         };
         let former = std::mem::replace(&mut *contents, freed);
         drop(contents);
-        // Only now: values and hooks run user code when they are dropped.
+        // After the lock is released: dropping values and hooks may run user code.
         drop(former);
     }
 
@@ -321,8 +320,8 @@ where
         };
         // Under the lock: `note` is the crate's own, and no user code runs in `list`.
         let names = self.rule.signature.saved;
-        saved.list(0, &mut |entry, info, place| {
-            note(info, names.get(entry).map_or("", |saved| saved.name), place);
+        saved.list(0, &mut |entry, info, index| {
+            note(info, names.get(entry).map_or("", |saved| saved.name), index);
         });
         true
     }
@@ -362,7 +361,7 @@ mod tests {
     use crate::saved::Saved;
 
     #[test]
-    fn a_node_of_one_input_that_keeps_one_tensor_is_small() {
+    fn a_node_of_one_input_and_one_saved_tensor_is_small() {
         // A link of a long chain is this and the buffer that it saves, whose size `array` knows; the bar
         // is 250 bytes.
         type Link = FunctionNode<(Option<Saved<f32>>, ()), [Option<Edge>; 1], [PackedShape; 1]>;
@@ -371,10 +370,10 @@ mod tests {
 
     #[test]
     fn values_are_shared() {
-        let kept = SavedValue::new(vec![1, 2]);
-        let same = kept.clone();
-        assert_eq!(same.as_ptr(), kept.as_ptr());
+        let saved = SavedValue::new(vec![1, 2]);
+        let same = saved.clone();
+        assert_eq!(same.as_ptr(), saved.as_ptr());
         let copy = same.to_value();
-        assert_ne!(copy.as_ptr(), kept.as_ptr());
+        assert_ne!(copy.as_ptr(), saved.as_ptr());
     }
 }

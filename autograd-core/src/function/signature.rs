@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// What a function takes, returns and saves: read from the signatures of its forward and backward
-/// functions.
+/// The description of a function: inputs, outputs, saved values, and how often it is differentiable. The attribute reads
+/// it from the signatures of forward and backward functions.
 ///
 /// ```
 /// use pullback::Function;
@@ -12,7 +12,7 @@ use std::fmt;
 ///
 /// let exp = Exp::<f64, Ix1>::SIGNATURE;
 /// assert_eq!((exp.name, exp.inputs[0].name, exp.outputs[0].name), ("Exp", "x", "output"));
-/// // Backward multiplies by what forward gave.
+/// // Backward multiplies by the output of forward.
 /// assert_eq!((exp.saved[0].name, exp.saved[0].needed_for), ("output", &["x"][..]));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,21 +21,20 @@ pub struct Signature {
     pub name: &'static str,
     /// The arguments of `apply`, in order.
     pub inputs: &'static [InputSignature],
-    /// What `apply` returns, in order, and then the tensors that it writes to.
+    /// The results of `apply`, in order, and then the tensors that it writes to.
     pub outputs: &'static [OutputSignature],
-    /// What is saved for backward, and for which gradients.
+    /// The saved values, and the gradients that need them.
     pub saved: &'static [SavedSignature],
     /// How often the function can be differentiated.
     pub order: Order,
-    /// Whether it has a rule for forward mode.
+    /// Whether the function has a rule for forward mode.
     pub forward_mode: bool,
-    /// Whether it is an elementwise function: its outputs have the shape that its tensors broadcast to.
+    /// Whether the function is elementwise: its outputs have the shape that its tensors broadcast to.
     pub elementwise: bool,
 }
 
 impl Signature {
-    /// Describes a function that takes, returns and saves these, can be differentiated once and has no rule for forward
-    /// mode.
+    /// Describes a function that can be differentiated once and has no rule for forward mode.
     ///
     /// ```
     /// use pullback::{Function, InputSignature, Order, OutputSignature, SavedSignature, Signature};
@@ -68,13 +67,13 @@ impl Signature {
         }
     }
 
-    /// Notes how often it can be differentiated.
+    /// Sets how often the function can be differentiated.
     #[must_use]
     pub const fn with_order(self, order: Order) -> Self {
         Self { order, ..self }
     }
 
-    /// Notes that it has a rule for forward mode.
+    /// Sets that the function has a rule for forward mode.
     #[must_use]
     pub const fn forward_mode(self) -> Self {
         Self {
@@ -83,7 +82,7 @@ impl Signature {
         }
     }
 
-    /// Sets that it is an elementwise function.
+    /// Sets that the function is elementwise.
     #[must_use]
     pub const fn elementwise(self) -> Self {
         Self {
@@ -92,28 +91,27 @@ impl Signature {
         }
     }
 
-    /// The differentiable input of this number.
+    /// Returns the differentiable input of this number.
     pub(crate) fn differentiable(&self, input: usize) -> Option<&'static InputSignature> {
         let mut inputs = self.inputs.iter().filter(|input| input.differentiable);
         inputs.nth(input)
     }
 
-    /// How errors call a tensor: the name of the differentiable input, with its place in a list.
-    pub(crate) fn differentiable_input(&self, input: usize, place: usize) -> String {
+    /// Returns the name of a differentiable input in errors; of a list with an index.
+    pub(crate) fn differentiable_input(&self, input: usize, index: usize) -> String {
         match self.differentiable(input) {
-            Some(input) if input.list => format!("{}[{place}]", input.name),
+            Some(input) if input.list => format!("{}[{index}]", input.name),
             Some(input) => input.name.to_owned(),
             None => "an input".to_owned(),
         }
     }
 
-    /// The name by which backward asks for the gradient of the differentiable output of this number, in a list with the
-    /// tensor's place.
-    pub(crate) fn gradient_name(&self, output: usize, place: usize) -> Option<String> {
+    /// Returns the name of the parameter of backward for the gradient of a differentiable output; of a list with an index.
+    pub(crate) fn gradient_name(&self, output: usize, index: usize) -> Option<String> {
         let outputs = || self.outputs.iter().filter(|output| output.differentiable);
         let OutputSignature { name, list, .. } = *outputs().nth(output)?;
         if list {
-            return Some(format!("grad_{name}[{place}]"));
+            return Some(format!("grad_{name}[{index}]"));
         }
         let mut inputs = self.inputs.iter();
         let is_written = inputs.any(|input| input.in_place && input.name == name);
@@ -143,11 +141,11 @@ impl Signature {
 pub struct InputSignature {
     /// The argument's name.
     pub name: &'static str,
-    /// Its type in forward.
+    /// The type in forward.
     pub ty: &'static str,
     /// Whether it is a tensor rather than a value.
     pub tensor: bool,
-    /// Whether it can be left out.
+    /// Whether it is optional.
     pub optional: bool,
     /// Whether it is a list of tensors.
     pub list: bool,
@@ -171,20 +169,16 @@ impl InputSignature {
         }
     }
 
-    /// Anything else.
+    /// Describes a value.
     pub const fn value(name: &'static str, ty: &'static str) -> Self {
         Self {
-            name,
-            ty,
             tensor: false,
-            optional: false,
-            list: false,
-            in_place: false,
             differentiable: false,
+            ..Self::tensor(name, ty)
         }
     }
 
-    /// Notes that it can be left out.
+    /// Sets that the argument is optional.
     #[must_use]
     pub const fn optional(self) -> Self {
         Self {
@@ -193,13 +187,13 @@ impl InputSignature {
         }
     }
 
-    /// Notes that it is a list of such tensors.
+    /// Sets that it is a list of such tensors.
     #[must_use]
     pub const fn list(self) -> Self {
         Self { list: true, ..self }
     }
 
-    /// Notes that forward writes to it.
+    /// Sets that forward writes to the argument.
     #[must_use]
     pub const fn in_place(self) -> Self {
         Self {
@@ -208,7 +202,7 @@ impl InputSignature {
         }
     }
 
-    /// Notes that it has no gradient.
+    /// Sets that the argument has no gradient.
     #[must_use]
     pub const fn exempt(self) -> Self {
         Self {
@@ -232,11 +226,11 @@ impl InputSignature {
 pub struct OutputSignature {
     /// The output's name.
     pub name: &'static str,
-    /// Its type in forward.
+    /// The type in forward.
     pub ty: &'static str,
     /// Whether it is a list of tensors.
     pub list: bool,
-    /// Whether gradients flow back through it.
+    /// Whether it has a gradient.
     pub differentiable: bool,
 }
 
@@ -251,50 +245,48 @@ impl OutputSignature {
         }
     }
 
-    /// Describes a tensor without a gradient, or anything else.
+    /// Describes a tensor without a gradient, or a value.
     pub const fn exempt(name: &'static str, ty: &'static str) -> Self {
         Self {
-            name,
-            ty,
-            list: false,
             differentiable: false,
+            ..Self::tensor(name, ty)
         }
     }
 
-    /// Notes that it is a list of such tensors.
+    /// Sets that it is a list of such tensors.
     #[must_use]
     pub const fn list(self) -> Self {
         Self { list: true, ..self }
     }
 }
 
-/// Something that is saved for backward.
+/// A tensor or a value that is saved for backward.
 ///
 /// ```
 /// use pullback::Function;
 /// use pullback::ops::MatMul;
 ///
-/// // Each operand's gradient is made of the other one.
+/// // The gradient of each operand needs the other one.
 /// let [x, y] = MatMul::<f64>::SIGNATURE.saved else { panic!("two operands") };
 /// assert_eq!((x.name, x.needed_for), ("x", &["y"][..]));
 /// assert_eq!((y.name, y.needed_for), ("y", &["x"][..]));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SavedSignature {
-    /// The name it is asked for by.
+    /// The name of the parameter of backward.
     pub name: &'static str,
-    /// The inputs whose gradients need it: it is saved if one of them requires grad.
+    /// The inputs whose gradients need it; it is saved if one of these inputs requires grad.
     pub needed_for: &'static [&'static str],
 }
 
 impl SavedSignature {
-    /// Something that is saved for the gradients of these inputs.
+    /// Describes a tensor or a value that is saved for the gradients of these inputs.
     pub const fn new(name: &'static str, needed_for: &'static [&'static str]) -> Self {
         Self { name, needed_for }
     }
 }
 
-/// How often a function can be differentiated.
+/// The number of times that a function can be differentiated.
 ///
 /// ```
 /// use pullback::ndarray::{Array1, ArrayView1, Ix1};
@@ -316,7 +308,7 @@ impl SavedSignature {
 pub enum Order {
     /// Once: a backward function is written on arrays.
     Once,
-    /// This number of times: the derivatives of an elementwise function are generated.
+    /// This number of times: the generated derivatives of an elementwise function.
     Times(usize),
     /// Any number of times: every backward function is written on tensors.
     Any,

@@ -1,4 +1,4 @@
-//! Adding up the gradients that reach one place, recorded where gradients are differentiable.
+//! Sums of gradients at one output, recorded if the gradients are differentiable.
 
 use std::panic::Location;
 
@@ -8,7 +8,7 @@ use crate::tape::{
 };
 use autograd_kernels::{Any, Element};
 
-/// Adds `new` to what is there. The first gradient is moved in, never added to zeros.
+/// Adds `new` to the sum. The first gradient is moved in, never added to zeros.
 pub(crate) fn accumulate(sum: &mut Option<AnyGradient>, new: AnyGradient) {
     let Some(old) = sum.take() else {
         *sum = Some(new);
@@ -17,8 +17,7 @@ pub(crate) fn accumulate(sum: &mut Option<AnyGradient>, new: AnyGradient) {
     *sum = Some(match (old.split(), new.split()) {
         (Any::F32(old), Any::F32(new)) => plus(old, new).into(),
         (Any::F64(old), Any::F64(new)) => plus(old, new).into(),
-        // INVARIANT: an edge leads to one output of one element type; the generated code gives
-        // gradients of that type alone.
+        // INVARIANT: an edge leads to one output of one element type, and generated code returns gradients of that type.
         _ => unreachable!("gradients of one output have one element type"),
     });
 }
@@ -32,7 +31,7 @@ fn plus<T: Element>(old: Gradient<T>, new: Gradient<T>) -> Gradient<T> {
     }
 }
 
-/// The sum of two gradients that are themselves differentiated, with the sum of their tangents.
+/// Returns the sum of two gradients that can be differentiated, with the sum of their tangents.
 fn sum<T: Element>(old: RawTensor<T>, new: RawTensor<T>) -> RawTensor<T> {
     let depth = old.depth().max(new.depth());
     if depth == 0 {

@@ -1,28 +1,28 @@
-//! Where gradients arrive: in leaves, and in computed tensors that retain theirs.
+//! Accumulated gradients: of leaves, and of computed tensors that retain theirs.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::tape::{AnyGradient, accumulate, drop_held};
 
-/// The gradient that passes have accumulated in one place.
+/// The gradient that passes have accumulated for one tensor.
 ///
-/// No lock is held while something is dropped that may have a history: its nodes hold what users saved.
+/// No lock is held while a gradient with a history is dropped: its nodes hold values of users.
 #[derive(Default)]
 pub(crate) struct Accumulated(Mutex<Sum>);
 
 #[derive(Default)]
 struct Sum {
     grad: Option<AnyGradient>,
-    /// There while a pass has written here and may still fail.
+    /// `Some` while a pass that added a gradient may still fail.
     unsettled: Option<Box<Unsettled>>,
 }
 
-/// What the gradient is made of, so that a pass that fails takes back what it has added and nothing else.
+/// The parts of the gradient, so that a pass that fails can remove its own part.
 struct Unsettled {
     /// The gradient before the first of the passes.
     before: Option<AnyGradient>,
     added: Vec<Added>,
-    /// How many there were.
+    /// The number of passes.
     passes: u64,
 }
 
@@ -34,7 +34,7 @@ struct Added {
 
 impl Accumulated {
     fn lock(&self) -> MutexGuard<'_, Sum> {
-        // Nothing panics while the lock is held but a failed allocation; the old value is then whole.
+        // Only a failed allocation panics while the lock is held; the old value is then complete.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -48,7 +48,7 @@ impl Accumulated {
         std::mem::replace(&mut self.lock().grad, grad)
     }
 
-    /// Adds what a pass that has succeeded brings.
+    /// Adds the gradient of a pass that has succeeded.
     pub(crate) fn accumulate(&self, mut grad: AnyGradient) {
         let mut sum = self.lock();
         if let Some(unsettled) = &mut sum.unsettled {
@@ -61,12 +61,12 @@ impl Accumulated {
         add(sum, grad);
     }
 
-    /// Adds `grad` to a gradient that was taken out and comes back.
+    /// Adds a gradient that was taken out by [`replace`](Self::replace).
     pub(crate) fn give_back(&self, grad: AnyGradient) {
         add(self.lock(), grad);
     }
 
-    /// Adds what a pass brings that may still fail: dropped unsettled, the result takes it back.
+    /// Adds the gradient of a pass that may still fail: the result removes it when dropped unsettled.
     pub(crate) fn accumulate_unsettled(self: &Arc<Self>, mut grad: AnyGradient) -> Undo {
         let mut sum = self.lock();
         let Sum {
@@ -88,14 +88,14 @@ impl Accumulated {
         });
         add(sum, grad);
         Undo {
-            place: Arc::clone(self),
+            accumulated: Arc::clone(self),
             pass,
             settled: false,
         }
     }
 }
 
-/// Adds `grad`, and drops what is then no longer needed with the lock released.
+/// Adds `grad`, and releases the lock before anything with a history is dropped.
 fn add(mut sum: MutexGuard<'_, Sum>, grad: AnyGradient) {
     let histories = [sum.grad.as_ref(), Some(&grad)].map(|grad| grad?.history());
     accumulate(&mut sum.grad, grad);
@@ -106,22 +106,22 @@ fn add(mut sum: MutexGuard<'_, Sum>, grad: AnyGradient) {
 impl Drop for Accumulated {
     fn drop(&mut self) {
         let sum = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
-        // Its history may end in another such place.
+        // Its history may end in another accumulated gradient.
         if let Some(grad) = sum.grad.take_if(|grad| grad.history().is_some()) {
             drop_held(grad);
         }
     }
 }
 
-/// Takes back what a pass has accumulated in one place when it is dropped, unless it was settled.
+/// Removes the gradient of a pass when it is dropped, unless it was settled.
 pub(crate) struct Undo {
-    place: Arc<Accumulated>,
+    accumulated: Arc<Accumulated>,
     pass: u64,
     settled: bool,
 }
 
 impl Undo {
-    /// Says that the pass has succeeded.
+    /// Keeps the gradient: the pass has succeeded.
     pub(crate) fn settle(mut self) {
         self.settled = true;
     }
@@ -129,8 +129,8 @@ impl Undo {
 
 impl Drop for Undo {
     fn drop(&mut self) {
-        let mut sum = self.place.lock();
-        // INVARIANT: it is there as long as one of these is.
+        let mut sum = self.accumulated.lock();
+        // INVARIANT: it is `Some` as long as there is an `Undo`.
         let Some(mut unsettled) = sum.unsettled.take() else {
             return;
         };
@@ -160,7 +160,7 @@ impl Drop for Undo {
             Some(unsettled)
         };
         drop(sum);
-        // Only now: a history may run user code as it is dropped.
+        // After the lock is released: dropping a history may run user code.
         drop((former, done));
     }
 }

@@ -1,12 +1,11 @@
-//! Tensors that carry a tangent, for forward mode.
+//! Tensors with tangents, for forward mode.
 //!
 //! # Note [Depths]
-//! Each run of [`jvp`](crate::jvp) has a different depth, larger than those of all runs before it. A
-//! tensor may have a tangent for each of several nested runs: the outermost layer is the tangent of the
-//! largest depth, and the tensor beneath it, its *primal*, has the tangents of smaller depths. A function
-//! removes the layers of the largest depth from its inputs, is applied to the primals, and adds to the
-//! outputs the tangent that its rule computes. The rule's inputs and tangents have the tangents of smaller
-//! depths, so derivatives of derivatives never mix.
+//! A *run* is one execution of forward mode, such as a call of [`jvp`](crate::jvp). Each run has its own depth, larger
+//! than those of all runs before it. A tensor may have a tangent for each of several nested runs: the outermost layer is
+//! the tangent of the largest depth, and the tensor below it, its *primal*, has the tangents of smaller depths. A
+//! function removes the largest depth of its inputs, is applied to the primals, and adds the tangent that its rule
+//! computes, including tangents of smaller depths: so derivatives of different runs never mix.
 
 use std::panic::Location;
 use std::sync::Arc;
@@ -38,21 +37,20 @@ pub struct DualTensor<T> {
 #[derive(Clone, Debug)]
 pub(crate) enum Tangent<T> {
     Known(RawTensor<T>),
-    /// One of the functions that computed the tensor has no derivative; reported when the run ends.
+    /// A function has no rule; the error is returned at the end of the run.
     Failed(Failure),
 }
 
-/// The reason why a tensor has no tangent.
+/// The reason of a missing tangent.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub(crate) error: Error,
-    /// Whether the derivative is missing in forward mode alone: where the same computation is recorded,
-    /// a backward pass has it.
+    /// Whether backward passes can compute the derivative, because the computation is recorded.
     pub(crate) is_recorded: bool,
 }
 
 impl Failure {
-    /// A failure of a derivative that backward passes do not have either.
+    /// Returns the failure of a derivative that backward passes cannot compute either.
     pub(crate) fn lost(error: Error) -> Self {
         Self {
             error,
@@ -60,7 +58,7 @@ impl Failure {
         }
     }
 
-    /// The failure of a function without a rule for forward mode.
+    /// Returns the failure of a function without a rule.
     pub(crate) fn missing_rule(
         function: &'static str,
         applied_at: &'static Location<'static>,
@@ -72,7 +70,7 @@ impl Failure {
         }
     }
 
-    /// The failure of a gradient, since nodes save no tangents. With `is_recorded`, a backward pass has the derivative.
+    /// Returns the failure of the gradients of a backward pass: nodes save no tangents.
     pub(crate) fn of_pass(
         pass: &'static str,
         called_at: &'static Location<'static>,
@@ -82,7 +80,7 @@ impl Failure {
         Self { error, is_recorded }
     }
 
-    /// Returns the failure of the output of a function that is applied now.
+    /// Returns the failure of the outputs of a function that is applied now to this tensor.
     pub(crate) fn applied(self) -> Self {
         Self {
             is_recorded: self.is_recorded && is_grad_enabled(),
@@ -110,13 +108,13 @@ impl<T: Element> DualTensor<T> {
 }
 
 impl<T: Element> RawTensor<T> {
-    /// Returns the depth of the outermost tangent; 0 without one.
+    /// Returns the largest depth of a tangent of this tensor; 0 without tangents.
     #[inline]
     pub(crate) fn depth(&self) -> u64 {
         self.dual.as_ref().map_or(0, |dual| dual.depth)
     }
 
-    /// Returns the tensor beneath `depth`, and its tangent of this depth, if it has one.
+    /// Returns the primal below `depth`, and the tangent of that depth, if there is one.
     pub(crate) fn split(&self, depth: u64) -> (Self, Option<Tangent<T>>) {
         match &self.dual {
             Some(dual) if dual.depth == depth => (dual.primal.clone(), Some(dual.tangent.clone())),
@@ -124,7 +122,7 @@ impl<T: Element> RawTensor<T> {
         }
     }
 
-    /// Returns why the tangent of `depth` is missing, if a function without a derivative computed the tensor.
+    /// Returns the failure of the tangent of `depth`, if it failed.
     pub(crate) fn failure(&self, depth: u64) -> Option<Failure> {
         match &self.dual.as_ref()?.tangent {
             Tangent::Failed(failure) if self.depth() == depth => Some(failure.clone()),
@@ -132,7 +130,7 @@ impl<T: Element> RawTensor<T> {
         }
     }
 
-    /// Returns the tensor with a new outermost tangent. `depth` is larger than the depths that it has.
+    /// Adds a tangent. `depth` must be larger than those of the tensor.
     pub(crate) fn with_tangent(self, depth: u64, tangent: Tangent<T>) -> Self {
         debug_assert!(depth > self.depth());
         let (buffer, edge) = (self.buffer.clone(), self.edge.clone());

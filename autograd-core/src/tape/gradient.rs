@@ -1,4 +1,4 @@
-//! A gradient on its way.
+//! Gradients in a backward pass.
 
 use ndarray::{ArrayView, Dimension, IxDyn};
 
@@ -6,14 +6,14 @@ use crate::array::Buffer;
 use crate::tape::Edge;
 use crate::tape::{Failure, RawTensor, Tangent};
 use autograd_kernels::Shape;
-use autograd_kernels::{Any, Element, Family};
+use autograd_kernels::{Any, Element, ElementType, Family};
 
-/// A gradient of either element type, as the engine passes it on: two words, which go through many hands.
+/// A gradient of either element type, in two words.
 #[derive(Clone, Debug)]
 #[doc(hidden)]
 pub struct AnyGradient(Either);
 
-/// One enum rather than a [`Gradient`] within another: that would be three words, passed in memory.
+/// One enum: a [`Gradient`] inside another enum would be three words, which are passed in memory.
 #[derive(Clone, Debug)]
 enum Either {
     Owned32(Buffer<f32>),
@@ -24,15 +24,15 @@ enum Either {
     Tensor64(Box<RawTensor<f64>>),
 }
 
-/// A gradient: a buffer while it can be, a tensor once it has a history.
+/// A gradient: a buffer, or a tensor if it has a history.
 #[derive(Clone, Debug)]
 #[doc(hidden)]
 pub enum Gradient<T> {
-    /// Computed on arrays: it may depend on anything.
+    /// A result computed on arrays; it may depend on anything.
     Owned(Buffer<T>),
     /// A tensor without a history.
     Constant(Buffer<T>),
-    /// A tensor with one.
+    /// A tensor with a history.
     Tensor(Box<RawTensor<T>>),
 }
 
@@ -79,7 +79,7 @@ impl Family for Gradients {
 }
 
 impl AnyGradient {
-    /// The gradient as what it is.
+    /// Returns the gradient with its element type in the type.
     #[inline]
     pub(crate) fn split(self) -> Any<Gradients> {
         match self.0 {
@@ -92,7 +92,7 @@ impl AnyGradient {
         }
     }
 
-    /// Forgets the element type.
+    /// Makes a gradient whose element type is not in the type.
     #[inline]
     pub(crate) fn erase<T: Element>(grad: Gradient<T>) -> Self {
         match T::into_any::<Gradients>(grad) {
@@ -101,7 +101,7 @@ impl AnyGradient {
         }
     }
 
-    /// Remembers the element type, `None` if it was another.
+    /// Returns the gradient with the element type `T`; `None` if it has the other one.
     #[inline]
     pub(crate) fn recover<T: Element>(self) -> Option<Gradient<T>> {
         T::from_any::<Gradients>(self.split())
@@ -117,16 +117,16 @@ impl AnyGradient {
         }
     }
 
-    /// What its elements take.
+    /// Returns the size of the elements in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let element = match &self.0 {
-            Either::Owned32(_) | Either::Constant32(_) | Either::Tensor32(_) => size_of::<f32>(),
-            Either::Owned64(_) | Either::Constant64(_) | Either::Tensor64(_) => size_of::<f64>(),
+            Either::Owned32(_) | Either::Constant32(_) | Either::Tensor32(_) => ElementType::F32,
+            Either::Owned64(_) | Either::Constant64(_) | Either::Tensor64(_) => ElementType::F64,
         };
-        self.shape().size() * element
+        self.shape().size() * element.size()
     }
 
-    /// The index of the first element that is not a number.
+    /// Returns the index of the first element that is not a number.
     pub(crate) fn first_not_a_number(&self) -> Option<Vec<usize>> {
         either!(self.clone(), grad => {
             let view = grad.view::<IxDyn>();
@@ -135,7 +135,7 @@ impl AnyGradient {
         })
     }
 
-    /// The node that recorded it, if any did.
+    /// Returns the edge to the node that computed the gradient, if it was recorded.
     #[inline]
     pub(crate) fn edge(&self) -> Option<&Edge> {
         match &self.0 {
@@ -145,24 +145,24 @@ impl AnyGradient {
         }
     }
 
-    /// A handle on the gradient if dropping it may drop the nodes of its history.
+    /// Returns a handle on the gradient if dropping the gradient may drop nodes.
     pub(crate) fn history(&self) -> Option<Self> {
         matches!(self.0, Either::Tensor32(_) | Either::Tensor64(_)).then(|| self.clone())
     }
 
-    /// A second handle on the same gradient; its buffer is shared from now on.
+    /// Returns a second handle on the gradient, which shares its buffer.
     pub(crate) fn share(&mut self) -> Self {
         either!(self.clone(), to tensor grad => grad.into_tensor())
     }
 
-    /// The same gradient, whose own derivative in a run of forward mode is not known.
+    /// Returns the gradient with a failed tangent in a run of forward mode.
     pub(crate) fn without_tangent(self, depth: u64, failure: &Failure) -> Self {
         either!(self, to tensor grad => {
             grad.into_tensor().with_tangent(depth, Tangent::Failed(failure.clone()))
         })
     }
 
-    /// The same gradient as a constant.
+    /// Returns the gradient as a constant.
     pub(crate) fn without_history(self) -> Self {
         match self.edge() {
             None => self,
@@ -170,7 +170,7 @@ impl AnyGradient {
         }
     }
 
-    /// The same gradient, attached to `edge`.
+    /// Returns the gradient attached to `edge`.
     pub(crate) fn with_edge(self, edge: Edge) -> Self {
         either!(self, to tensor grad => grad.into_tensor().with_edge(Some(edge)))
     }
@@ -206,7 +206,7 @@ impl<T: Element> Gradient<T> {
         }
     }
 
-    /// The gradient's buffer, without what it came from.
+    /// Returns the gradient's buffer, without its history.
     #[inline]
     pub(crate) fn into_buffer(self) -> Buffer<T> {
         match self {
@@ -215,7 +215,7 @@ impl<T: Element> Gradient<T> {
         }
     }
 
-    /// The sum of two gradients of the same input, in the buffer of either where that is its own.
+    /// Returns the sum of two gradients, in the buffer of one of them if no other handle has it.
     #[inline]
     pub(crate) fn plus(self, other: Self) -> Self {
         let (mut sum, mut addend) = (self.into_buffer(), other.into_buffer());
@@ -234,14 +234,14 @@ mod tests {
     use super::*;
     use crate::tensor::Tensor;
 
-    /// A gradient with a history.
+    /// Returns a gradient with a history.
     fn recorded<T: Element>() -> AnyGradient {
         let tensor = Tensor::from(array![T::one()]).set_requires_grad(true);
         AnyGradient::erase(Gradient::from_tensor(tensor.raw))
     }
 
     #[test]
-    fn a_gradient_of_either_element_type_knows_its_history() {
+    fn a_gradient_of_either_element_type_has_its_history() {
         for grad in [recorded::<f32>(), recorded::<f64>()] {
             assert!(grad.edge().is_some() && grad.history().is_some());
             let grad = grad.without_history();

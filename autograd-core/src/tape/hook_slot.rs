@@ -1,23 +1,23 @@
-//! Where the hooks of leaves and of the tape's own nodes are.
+//! The storage of the hooks of leaves and of internal nodes.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::tape::Hooks;
 
-/// The hooks of a node that has no better place for them.
+/// The hooks of a node that does not store them otherwise.
 #[derive(Default)]
 pub(crate) struct HookSlot {
-    /// Whether there may be any: what every pass reads.
+    /// Whether there may be hooks: read by every pass.
     any: AtomicBool,
     hooks: Mutex<Option<Arc<Hooks>>>,
 }
 
-/// Whether there has ever been a hook in a slot: most programs register none.
+/// Whether any slot has ever had a hook: most programs register none.
 static IN_USE: AtomicBool = AtomicBool::new(false);
 
 impl HookSlot {
-    /// Whether any of the slots may have hooks.
+    /// Returns whether any slot may have hooks.
     #[inline]
     pub(crate) fn any_in_use() -> bool {
         IN_USE.load(Ordering::Acquire)
@@ -25,7 +25,7 @@ impl HookSlot {
 
     #[inline]
     pub(crate) fn get(&self) -> Option<Arc<Hooks>> {
-        // Hooks that are registered while a pass runs on another thread are seen by that pass or not.
+        // A pass may or may not call hooks that are registered on another thread while it runs.
         if !self.any.load(Ordering::Acquire) {
             return None;
         }
@@ -40,7 +40,7 @@ impl HookSlot {
         change(&mut hooks);
         let former = slot.replace(Arc::new(hooks));
         drop(slot);
-        // Only now: a hook that goes may run user code when it is dropped.
+        // After the lock is released: dropping a hook may run user code.
         drop(former);
     }
 

@@ -1,4 +1,4 @@
-//! Nodes that no function has.
+//! Nodes that the engine itself makes.
 
 use std::panic::Location;
 
@@ -8,26 +8,26 @@ use crate::tape::{BackwardCall, Edge, Header, Node, NoteSaved, TapeNode, drop_ed
 use crate::tape::{HookSlot, run_with_hooks};
 use autograd_kernels::Shape;
 
-/// What such a node does.
+/// The behavior of an internal node, such as the sum of gradients.
 pub(crate) trait InternalRule: Send + Sync + 'static {
     const NAME: &'static str;
 
-    /// What errors call the tensor that an edge leads to.
+    /// See [`TapeNode::input_name`].
     fn input_name(&self, edge: usize) -> String;
 
-    /// As [`TapeNode::backward`].
+    /// See [`TapeNode::backward`].
     fn backward(&self, call: BackwardCall<'_>) -> Result<(), Error>;
 
-    /// As [`TapeNode::free`].
+    /// See [`TapeNode::free`].
     fn free(&self) {}
 
-    /// As [`TapeNode::saved`].
+    /// See [`TapeNode::saved`].
     fn saved(&self, _note: &mut NoteSaved<'_>) -> bool {
         true
     }
 }
 
-/// Makes such a node of one output, of the shape of `output`; `edges` are an array or a boxed slice.
+/// Makes an internal node with one output, of the shape `output`; `edges` are an array or a boxed slice.
 pub(crate) fn internal_node<R, E>(
     rule: R,
     edges: E,
@@ -44,7 +44,7 @@ where
     }
 }
 
-/// The same with the shapes of any number of outputs, an array or a boxed slice.
+/// Makes an internal node with any number of outputs, whose shapes are an array or a boxed slice.
 pub(crate) fn internal_node_with_outputs<R, E, O>(
     rule: R,
     edges: E,

@@ -1,4 +1,4 @@
-//! The node of a leaf: where gradients end up.
+//! The node of a leaf, which accumulates its gradient.
 
 use std::sync::Arc;
 

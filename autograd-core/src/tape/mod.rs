@@ -1,26 +1,25 @@
-//! The tape: what was recorded, for the engine to walk back.
+//! The tape: recorded nodes, which the engine runs backward.
 //!
 //! A tensor that depends on a leaf points to the [`Node`] that made it; a node points to the nodes of
-//! its inputs through [`Edge`]s. All references point backwards, from results to inputs, so counting
-//! them is enough: when the last result goes, its nodes go, and with them what they saved.
+//! its inputs through [`Edge`]s. All references point backward, from results to inputs, so reference counts are enough:
+//! when the last result is dropped, its nodes are dropped, and with them the values that they saved.
 //!
 //! # Note [No cycles]
-//! A saved *output* would make a node own itself. A node therefore saves buffers, never tensors; when
-//! its backward runs, the edge that belongs to a buffer is attached anew, from the node's own edges
-//! for an input, from the node itself for an output.
+//! A saved *output* would make a node own itself. A node therefore saves buffers, never tensors; when its backward runs,
+//! each buffer gets its edge again: one of the node's own edges for an input, one to the node itself for an output.
 //!
 //! # Note [Sequence numbers]
-//! Each node's number is larger than those of the nodes it points to, on whatever threads they were
-//! made: it is one more than the largest of them and of the last number of its thread. Walking in
-//! falling order therefore meets a node after all that use it, without a second walk to count them.
+//! Each node's number is larger than those of the nodes it points to, on whatever threads they were made: it is one more
+//! than the largest of them and of the last number of its thread. Running nodes in decreasing order therefore runs a node
+//! after all that use it, without counting them first.
 //!
 //! # Note [Floors]
-//! What a node of a map over examples stands for was recorded above a *floor*: a number that is larger than those of
-//! all nodes before it, on all threads. So the number alone tells the nodes of an example from what its function
-//! captured, and a pass through the example ends at the first node that is not above the floor.
-//! The upper half of a floor counts floors, the lower half is left to the nodes above it. A thread that records more
-//! than 2³² nodes between two floors may be ahead of the next one; where a function captures such a tensor from
-//! another thread, it counts as a part of the example, and what it was computed from as captured.
+//! The nodes of the examples of a `vmap` are recorded above a *floor*: a number that is larger than those of all nodes
+//! before it, on all threads. So the number alone distinguishes the nodes of an example from captured ones, and a pass
+//! through the example ends at the first node that is not above the floor. The upper half of a floor counts floors, the
+//! lower half is for the nodes above it. A thread that records more than 2³² nodes between two floors may have larger
+//! numbers than the next floor; if a function captures such a tensor from another thread, its node counts as a part of
+//! the example, and the nodes below that floor as captured.
 
 mod accumulate;
 mod accumulated;
@@ -67,8 +66,8 @@ use crate::array::PackedShape;
 use crate::error::{Error, ErrorKind};
 use crate::thread::Scoped;
 
-/// One use of a function, as it was recorded: what [`Tensor::grad_fn`](crate::Tensor::grad_fn)
-/// answers. A leaf's node accumulates its gradient.
+/// One recorded use of a function, returned by [`Tensor::grad_fn`](crate::Tensor::grad_fn). A leaf's node accumulates its
+/// gradient.
 ///
 /// ```
 /// use pullback::Tensor;
@@ -91,18 +90,18 @@ impl Node {
         }))
     }
 
-    /// What a node takes in memory.
+    /// The size of a node in memory.
     #[cfg(test)]
     pub(crate) const fn size_of<N: TapeNode>() -> usize {
         Thin::<Header, dyn TapeNode>::size_of::<N>()
     }
 
-    /// The error of this kind, in this node's function.
+    /// Returns the error of this kind in this node's function.
     pub(crate) fn error(&self, kind: ErrorKind) -> Error {
         kind.of(self.name(), self.applied_at())
     }
 
-    /// The error that its backward function returned.
+    /// Returns the error of this node's backward function, which returned `source`.
     pub(crate) fn failed(&self, source: Box<dyn std::error::Error + Send + Sync>) -> Error {
         Error::failed(source, self.name(), self.applied_at())
     }
@@ -127,7 +126,7 @@ impl Node {
             .collect()
     }
 
-    /// Larger than that of every node this one depends on. 0 for leaves.
+    /// Returns the node's number, which is larger than those of all nodes that it depends on; 0 for leaves.
     #[inline]
     pub fn sequence_nr(&self) -> u64 {
         self.header().sequence_nr
@@ -138,19 +137,19 @@ impl Node {
         self.header().applied_at
     }
 
-    /// Notes that an input of the function had a tangent. The node saves none: what its backward gives has a
-    /// derivative in forward mode that is not known.
+    /// Marks that an input of the function had a tangent. The node does not save it, so the tangents of its gradients are
+    /// unknown.
     pub(crate) fn lose_tangents(&self) {
         self.0.flag().store(true, Ordering::Relaxed);
     }
 
-    /// Whether an input of the function had a tangent.
+    /// Returns whether an input of the function had a tangent.
     pub(crate) fn lost_tangents(&self) -> bool {
         self.0.flag().load(Ordering::Relaxed)
     }
 }
 
-/// Two handles are equal if they are on the same node.
+/// Handles on the same node are equal.
 impl PartialEq for Node {
     #[inline]
     fn eq(&self, other: &Self) -> bool {
@@ -172,7 +171,7 @@ impl fmt::Debug for Node {
     }
 }
 
-/// Where a gradient goes: a node, and which of its outputs the gradient is of.
+/// The destination of a gradient: a node, and the number of one of its outputs.
 ///
 /// ```
 /// use pullback::Tensor;
@@ -189,12 +188,12 @@ pub struct Edge {
     pub(crate) output_nr: u32,
 }
 
-/// What every node knows.
+/// The head of every node.
 #[derive(Debug)]
 pub(crate) struct Header {
     /// See Note [Sequence numbers].
     pub(crate) sequence_nr: u64,
-    /// Which pass is visiting, and where it keeps its notes on the node. See Note [Marks].
+    /// The pass that visits the node. See Note [Marks].
     pub(crate) mark: Mark,
     pub(crate) applied_at: &'static Location<'static>,
 }
@@ -203,20 +202,20 @@ thread_local! {
     static LAST_SEQUENCE_NR: Cell<u64> = const { Cell::new(0) };
 }
 
-/// A number above those of all nodes that there are. See Note [Floors].
+/// Returns a number above those of all existing nodes. See Note [Floors].
 pub(crate) fn new_floor() -> u64 {
     static FLOORS: AtomicU64 = AtomicU64::new(1);
     FLOORS.fetch_add(1, Ordering::Relaxed) << 32
 }
 
-/// Runs `body`, whose nodes have numbers above `floor`. Afterwards this thread counts on from where it was.
+/// Runs `body`, whose nodes get numbers above `floor`. Afterwards this thread's numbers continue where they were.
 pub(crate) fn above<R>(floor: u64, body: impl FnOnce() -> R) -> R {
     let _scope = Scoped::set(&LAST_SEQUENCE_NR, floor);
     body()
 }
 
 impl Header {
-    /// For a node that points along `edges`.
+    /// Makes the header of a node with these edges.
     #[inline]
     pub(crate) fn after(edges: &[Option<Edge>], applied_at: &'static Location<'static>) -> Self {
         let last = edges
@@ -232,13 +231,13 @@ impl Header {
         }
     }
 
-    /// Whether the node is a leaf's: every other comes after it.
+    /// Returns whether the node is a leaf's.
     #[inline]
     pub(crate) fn is_leaf(&self) -> bool {
         self.sequence_nr == 0
     }
 
-    /// For a leaf.
+    /// Makes the header of a leaf's node.
     pub(crate) fn leaf(made_at: &'static Location<'static>) -> Self {
         Self {
             sequence_nr: 0,
@@ -248,82 +247,82 @@ impl Header {
     }
 }
 
-/// A node as the engine sees it: neither element type nor rank nor what it saved.
+/// A node for the engine, without the types of its elements, ranks and saved values.
 pub(crate) trait TapeNode: Send + Sync {
     fn name(&self) -> &'static str;
 
-    /// What errors call the tensor that an edge leads to: the input's name, in a list with its place.
+    /// Returns the name of the input at an edge, for errors; in a list with its index.
     fn input_name(&self, edge: usize) -> String;
 
-    /// What its backward calls the gradient of an output, if it has a name for it.
+    /// Returns the name of the gradient of an output in backward, if there is one.
     fn gradient_name(&self, _output: usize) -> Option<String> {
         None
     }
 
-    /// One for each differentiable input; `None` where no gradient is needed.
+    /// Returns the edges, one for each differentiable input; `None` if no gradient is needed.
     fn edges(&self) -> &[Option<Edge>];
 
     fn edges_mut(&mut self) -> &mut [Option<Edge>];
 
-    /// The shapes of the differentiable outputs.
+    /// Returns the shapes of the differentiable outputs.
     fn outputs(&self) -> &[PackedShape];
 
     /// Computes the gradients of the inputs from those of the outputs.
     fn backward(&self, call: BackwardCall<'_>) -> Result<(), Error>;
 
-    /// Frees what was saved.
+    /// Frees the saved values.
     fn free(&self);
 
-    /// Describes what it saved for its backward; false once that was freed.
+    /// Describes the saved values to `note`; returns false after they were freed.
     fn saved(&self, _note: &mut NoteSaved<'_>) -> bool {
         true
     }
 
-    /// Where its hooks are, in a node that has no better place for them.
+    /// Returns the storage of the hooks of a node that does not store them otherwise.
     fn hook_slot(&self) -> Option<&HookSlot> {
         None
     }
 
-    /// Its hooks, if it has any. See Note [Hooks and locks] in `tape::hooks`.
+    /// Returns the hooks, if there are any. See Note [Hooks and locks] in `tape::hooks`.
     fn hooks(&self) -> Option<Arc<Hooks>> {
         self.hook_slot()?.get()
     }
 
-    /// Adds hooks or takes some away.
+    /// Adds or removes hooks.
     fn change_hooks(&self, change: &mut dyn FnMut(&mut Hooks)) {
         if let Some(slot) = self.hook_slot() {
             slot.change(change);
         }
     }
 
-    /// Where a leaf's gradient is accumulated; `None` for other nodes.
+    /// Returns the accumulated gradient of a leaf; `None` for other nodes.
     fn accumulated(&self) -> Option<&Arc<Accumulated>> {
         None
     }
 }
 
-/// What the engine hands to a node, and what it gets back.
+/// A call of a node's backward: its arguments and results.
 pub(crate) struct BackwardCall<'a> {
     pub(crate) node: &'a Node,
-    /// For each output; `None` where nothing came.
+    /// The gradient of each output; `None` for an undefined one.
     pub(crate) grads: &'a mut [Option<AnyGradient>],
-    /// For each edge, whether this pass wants its gradient.
+    /// For each edge, whether this pass needs its gradient.
     pub(crate) needs: &'a [bool],
-    /// Whether the gradients are to be differentiable themselves.
+    /// Whether the gradients are recorded.
     pub(crate) create_graph: bool,
-    /// For each edge, to be filled in by the node.
+    /// The gradient of each edge, set by the node.
     pub(crate) results: &'a mut [Option<AnyGradient>],
-    /// Which of the node's hooks are to be called.
+    /// The hooks to call.
     pub(crate) hooking: Hooking,
-    /// For the pass to store when it has succeeded.
+    /// The gradients for `retain_grad`, which the pass stores when it has succeeded.
     pub(crate) retained: &'a mut Retained,
 }
 
-/// Gradients that `retain_grad` asks for, with where they are to be written.
+/// Gradients for `retain_grad`, with the tensors' accumulated gradients.
 pub(crate) type Retained = Vec<(Arc<Accumulated>, AnyGradient)>;
 
 impl BackwardCall<'_> {
-    /// The same call, to be handed on.
+    /// Returns the same call, borrowed.
     pub(crate) fn reborrow(&mut self) -> BackwardCall<'_> {
         BackwardCall {
             grads: self.grads,

@@ -1,16 +1,15 @@
-//! What a graph of derivatives has where the rule that computed one was written on arrays.
+//! The node of a derivative that was computed on arrays.
 //!
-//! Such a derivative is a number without a history: differentiating it would silently lose the terms
-//! that go through it. It therefore gets a node that points to everything it may depend on, and that
-//! returns an error when a backward pass comes through.
+//! Such a derivative has no history: differentiating it would silently lose terms. It therefore gets a node that points
+//! to all nodes that it may depend on, and that returns an error in a backward pass.
 
 use std::panic::Location;
 
 use crate::error::{Error, ErrorKind};
 use crate::tape::{AnyGradient, BackwardCall, Edge, InternalRule, internal_node};
 
-/// `derivative`, which a rule of `function` computed on arrays from what `edges` lead to, as something
-/// that can be used but not differentiated.
+/// Returns `derivative`, which a rule of `function` computed on arrays from tensors at `edges`, with a node that returns
+/// an error when it is differentiated.
 pub(crate) fn once_differentiable(
     function: &'static str,
     applied_at: &'static Location<'static>,

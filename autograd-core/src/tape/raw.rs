@@ -1,4 +1,4 @@
-//! Tensors as tape and engine know them.
+//! Tensors without a rank in their type, for tape and engine.
 
 use std::sync::Arc;
 
@@ -6,14 +6,14 @@ use crate::array::Buffer;
 use crate::tape::{DualTensor, Edge};
 use autograd_kernels::Element;
 
-/// A tensor without its rank, as tape and engine know it.
+/// A tensor without a rank in its type.
 #[derive(Debug)]
 #[doc(hidden)]
 pub struct RawTensor<T> {
     pub(crate) buffer: Buffer<T>,
-    /// The node that made it; a leaf's own node; `None` for a constant.
+    /// The edge to the node that computed the tensor, or to the leaf's own node; `None` for a constant.
     pub(crate) edge: Option<Edge>,
-    /// What forward mode knows of it.
+    /// The tangents of forward mode.
     pub(crate) dual: Option<Arc<DualTensor<T>>>,
 }
 
@@ -26,13 +26,13 @@ impl<T: Element> RawTensor<T> {
         }
     }
 
-    /// Whether it is a value alone, without a history or a tangent.
+    /// Returns whether the tensor has neither a history nor a tangent.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
         self.edge.is_none() && self.dual.is_none()
     }
 
-    /// The same tensor with another history, in forward mode that of the tensors beneath too.
+    /// Replaces the history, in forward mode that of the primals too.
     #[inline]
     pub(crate) fn with_edge(mut self, edge: Option<Edge>) -> Self {
         if let Some(dual) = &self.dual {

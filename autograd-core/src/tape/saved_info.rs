@@ -1,10 +1,12 @@
-//! What a node saved for its backward, described.
+//! Descriptions of saved values.
+
+use std::any::type_name;
 
 use crate::array::Buffer;
 use autograd_kernels::Element;
 use autograd_kernels::Shape;
 
-/// Something that a node saved for its backward: see [`Node::saved`](crate::Node::saved).
+/// A tensor or a value that a node saved for its backward: see [`Node::saved`](crate::Node::saved).
 ///
 /// ```
 /// use pullback::Tensor;
@@ -17,53 +19,52 @@ use autograd_kernels::Shape;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedInfo {
-    /// The name that the function's backward asks for it by; of a list with the tensor's place:
-    /// `parts[2]`.
+    /// The name of the parameter of backward; in a list with the tensor's index: `parts[2]`.
     pub name: String,
     /// The shape of a tensor; `None` for a value, which is an argument that is not a tensor.
     pub shape: Option<Shape>,
-    /// The type: of a tensor that of its elements, `f32` or `f64`.
+    /// The type of the value, or of the tensor's elements: `f32` or `f64`.
     pub ty: &'static str,
-    /// Its size in bytes: of a tensor that of its elements, of a value the [`size_of`] of its type, without
-    /// what it owns elsewhere. 0 for a tensor that [`saved_tensors_hooks`](crate::saved_tensors_hooks)
-    /// have packed: only the hooks know where it is.
+    /// The size in bytes of the tensor's elements, or of the value by [`size_of`], without memory that it owns elsewhere.
+    /// 0 for a tensor that [`saved_tensors_hooks`](crate::saved_tensors_hooks) have packed.
     pub bytes: usize,
-    /// The address and the size in bytes of the memory that it holds: the whole of it, where the tensor is a
-    /// view of a part. Two with the same address share it. `None` if nothing else can share it.
+    /// The address and the size in bytes of the memory that is held: all of it, even if the tensor is a view of a part.
+    /// Saved tensors or values with the same address share memory. `None` if nothing else can share it.
     pub memory: Option<(usize, usize)>,
 }
 
-/// Receives what a node saved, one after the other: all but the name, then the name, then the place in a list.
+/// A callback for each saved value: a description without a name, the name, and the index in a list.
 pub(crate) type NoteSaved<'a> = dyn FnMut(SavedInfo, &'static str, Option<usize>) + 'a;
 
 impl SavedInfo {
+    /// Describes a tensor.
     pub(crate) fn tensor<T: Element>(buffer: &Buffer<T>) -> Self {
         Self {
             name: String::new(),
             shape: Some(buffer.shape().clone()),
-            ty: std::any::type_name::<T>(),
+            ty: type_name::<T>(),
             bytes: buffer.shape().size() * size_of::<T>(),
             memory: Some(buffer.held()),
         }
     }
 
-    /// A tensor that went elsewhere.
+    /// Describes a packed tensor.
     pub(crate) fn packed<T: Element>(shape: &Shape) -> Self {
         Self {
             name: String::new(),
             shape: Some(shape.clone()),
-            ty: std::any::type_name::<T>(),
+            ty: type_name::<T>(),
             bytes: 0,
             memory: None,
         }
     }
 
-    /// A value; `address` is where it is, if nodes can share it.
+    /// Describes a value, with its address if nodes can share it.
     pub(crate) fn value<V>(address: Option<usize>) -> Self {
-        Self::value_of(std::any::type_name::<V>(), size_of::<V>(), address)
+        Self::value_of(type_name::<V>(), size_of::<V>(), address)
     }
 
-    /// A value of this type and size.
+    /// Describes a value of this type and size.
     pub(crate) fn value_of(ty: &'static str, bytes: usize, address: Option<usize>) -> Self {
         Self {
             name: String::new(),

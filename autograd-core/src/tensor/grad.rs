@@ -1,4 +1,4 @@
-//! What belongs to gradients: leaves, what they have accumulated, and the way back from a result.
+//! Leaves, accumulated gradients, and the node of a result.
 
 use std::panic::Location;
 use std::sync::Arc;
@@ -13,12 +13,12 @@ use crate::thread::is_grad_enabled;
 use autograd_kernels::Element;
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// Returns whether a backward pass would compute a gradient for this tensor, or through it.
+    /// Returns whether the tensor is a leaf that accumulates a gradient, or was computed from one.
     pub fn requires_grad(&self) -> bool {
         self.raw.edge.is_some()
     }
 
-    /// Returns whether the tensor was made by the user rather than computed from tensors that require grad.
+    /// Returns whether the tensor was not computed from tensors that require grad.
     pub fn is_leaf(&self) -> bool {
         self.raw
             .edge
@@ -29,7 +29,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Makes a constant a leaf that accumulates a gradient, or a leaf a constant.
     ///
     /// # Panics
-    /// If `required` is false for a computed tensor: [`detach`](Self::detach) says what is meant.
+    /// If `required` is false for a computed tensor: use [`detach`](Self::detach).
     ///
     /// ```
     /// use pullback::Tensor;
@@ -62,7 +62,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         self
     }
 
-    /// Returns the same value as a constant, sharing the memory.
+    /// Returns the value as a constant that shares the memory.
     ///
     /// ```
     /// use pullback::Tensor;
@@ -79,8 +79,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         Self::from_raw(RawTensor::new(self.raw.buffer.clone(), None))
     }
 
-    /// Returns a copy of the gradient that backward passes have accumulated here; `None` before the first, and
-    /// for computed tensors without [`retain_grad`](Self::retain_grad).
+    /// Returns a copy of the gradient that backward passes have accumulated; `None` before the first pass, and for computed
+    /// tensors without [`retain_grad`](Self::retain_grad).
     ///
     /// ```
     /// use pullback::Tensor;
@@ -98,29 +98,29 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         Some(grad.view().to_owned())
     }
 
-    /// Returns the accumulated gradient as a tensor: with a history if the pass was run with `create_graph`.
+    /// Returns the accumulated gradient as a tensor, which has a history if the pass ran with `create_graph`.
     pub fn grad_tensor(&self) -> Option<Self> {
         let grad = self.accumulated()?.get()?;
         Some(Self::from_raw(grad.recover()?.into_tensor()))
     }
 
-    /// Forgets the accumulated gradient.
+    /// Removes the accumulated gradient.
     pub fn zero_grad(&self) {
-        if let Some(place) = self.accumulated() {
-            place.replace(None);
+        if let Some(accumulated) = self.accumulated() {
+            accumulated.replace(None);
         }
     }
 
-    /// Where the gradient is accumulated: that of a computed tensor only if it is retained.
+    /// Returns the accumulated gradient; of a computed tensor if it is retained.
     fn accumulated(&self) -> Option<Arc<Accumulated>> {
         let Edge { node, output_nr } = self.raw.edge.as_ref()?;
         match node.0.accumulated() {
-            Some(place) => Some(Arc::clone(place)),
+            Some(accumulated) => Some(Arc::clone(accumulated)),
             None => node.0.hooks()?.retained(*output_nr).cloned(),
         }
     }
 
-    /// Sets the accumulated gradient, as if it were the only one so far.
+    /// Replaces the accumulated gradient.
     ///
     /// # Panics
     /// If the tensor is not a leaf that requires grad, or `grad` has another shape.
@@ -148,7 +148,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         }
     }
 
-    /// Where a leaf's gradient is accumulated.
+    /// Returns the accumulated gradient of a leaf.
     pub(super) fn leaf(&self) -> Option<&Accumulated> {
         self.raw
             .edge
@@ -159,7 +159,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
             .map(Arc::as_ref)
     }
 
-    /// Where a function of this tensor sends its gradient; `None` if nothing is to be recorded.
+    /// Returns the edge for a function of this tensor; `None` if it is not recorded.
     pub(crate) fn recorded_edge(&self) -> Option<Edge> {
         if is_grad_enabled() {
             self.raw.edge.clone()

@@ -1,6 +1,7 @@
-//! Tensors: a value, and the edge to what made it.
+//! Tensors: a value, and the edge to the node that computed it.
 //!
-//! Here is the value; `grad` has what belongs to gradients; `update` changes values and gradients in place.
+//! This file has the value; `grad` has gradients; `update` changes values and gradients in place; `reuse` computes in the
+//! memory of an operand.
 
 mod grad;
 mod reuse;
@@ -17,10 +18,10 @@ use autograd_kernels::Element;
 use autograd_kernels::Shape;
 
 marked! {
-    /// An array that knows how it was computed.
+    /// An array with its history: the functions that computed it.
     ///
     /// `T` is `f32` or `f64`, `D` an ndarray dimension: the rank is part of the type, as it is of
-    /// [`ndarray::Array`]; [`TensorD`] has it at run time. Cloning is cheap and shares value, history and
+    /// [`ndarray::Array`]; a [`TensorD`] has any rank. Cloning is cheap and shares value, history and
     /// accumulated gradient. Tensors can be sent to and shared between threads.
     ///
     /// A tensor made from an array is a constant. [`set_requires_grad`](Self::set_requires_grad) makes it
@@ -58,7 +59,7 @@ pub type Tensor4<T> = Tensor<T, Ix4>;
 pub type Tensor5<T> = Tensor<T, Ix5>;
 /// A tensor of rank 6.
 pub type Tensor6<T> = Tensor<T, Ix6>;
-/// A tensor whose rank is known at run time only.
+/// A tensor of any rank, known at run time.
 pub type TensorD<T> = Tensor<T, IxDyn>;
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
@@ -72,19 +73,18 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         }
     }
 
-    /// A constant.
+    /// Makes a constant.
     #[inline]
     pub(crate) fn constant(buffer: Buffer<T>) -> Self {
         Self::from_raw(RawTensor::new(buffer, None))
     }
 
-    /// Makes a constant of memory that `owner` keeps, in row-major order, without a copy. The owner is dropped
-    /// with the last tensor, or node, that looks into it. Nothing is ever written to the memory, but for that of a
-    /// vector, which becomes the tensor's own.
+    /// Makes a constant of the elements of `owner`, in row-major order, without a copy. The owner is dropped with the last
+    /// tensor or node that uses the memory. The memory is never written to, except that of a `Vec`, which the tensor takes
+    /// over.
     ///
     /// # Panics
-    /// If the owner does not have as many elements as the shape, whenever it is looked at, or if `D` has another
-    /// rank.
+    /// If `D` has another rank, or the owner does not have as many elements as the shape, at this call or later.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -137,14 +137,14 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         self.raw.buffer.copied()
     }
 
-    /// Returns the value: its memory if no other tensor and no node holds it, else a copy.
+    /// Returns the value, without a copy if no other tensor and no node holds the memory.
     #[inline]
     pub fn into_array(self) -> Array<T, D> {
         self.raw.buffer.into_array()
     }
 
-    /// Returns the elements in row-major order: the tensor's memory if no other tensor and no node holds it and it has
-    /// them so, else a copy.
+    /// Returns the elements in row-major order, without a copy if the memory has that order and no other tensor and no node
+    /// holds it.
     pub fn into_elements(self) -> Vec<T> {
         self.raw.buffer.into_elements()
     }
@@ -152,7 +152,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns the one element of a tensor.
     ///
     /// # Panics
-    /// If there is not exactly one.
+    /// If the tensor does not have exactly one element.
     #[track_caller]
     pub fn item(&self) -> T {
         assert!(
@@ -169,25 +169,25 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
             .expect("one element")
     }
 
-    /// Returns the same tensor with its rank known at run time only; value, history and gradient are shared.
+    /// Converts to a tensor of any rank, with the same value, history and gradient.
     pub fn into_dyn(self) -> TensorD<T> {
         Tensor::from_raw(self.raw)
     }
 
-    /// Returns the same tensor with another dimension type, `None` if its rank is not that of `E`.
+    /// Converts to a tensor of another dimension type; `None` if its rank is not that of `E`.
     pub fn into_dimensionality<E: Dimension>(self) -> Option<Tensor<T, E>> {
         let fits = E::NDIM.is_none_or(|rank| rank == self.ndim());
         fits.then(|| Tensor::from_raw(self.raw))
     }
 
-    /// The same tensor to look at with another dimension type, `None` if its rank is not that of `E`.
+    /// Borrows the tensor with another dimension type; `None` if its rank is not that of `E`.
     #[inline]
     pub(crate) fn as_dimensionality<E: Dimension>(&self) -> Option<&Tensor<T, E>> {
         let fits = E::NDIM.is_none_or(|rank| rank == self.ndim());
         fits.then(|| Tensor::from_field(&self.raw))
     }
 
-    /// The value seen with another shape or other strides, as a constant that shares the memory.
+    /// Returns a view of the value with another shape or other strides, as a constant that shares the memory.
     pub(crate) fn part<E: Dimension>(
         &self,
         look: impl for<'a> FnOnce(&'a ArrayViewD<'a, T>) -> ArrayViewD<'a, T>,
@@ -195,13 +195,13 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         Tensor::constant(Buffer::part(&self.raw.buffer, look))
     }
 
-    /// Whether both have one shape.
+    /// Returns whether both have the same shape.
     #[inline]
     pub(crate) fn has_shape_of<E>(&self, other: &Tensor<T, E>) -> bool {
         self.raw.buffer.shape() == other.raw.buffer.shape()
     }
 
-    /// The shape, owned.
+    /// Returns a copy of the shape.
     pub(crate) fn to_shape(&self) -> Shape {
         self.raw.buffer.shape().clone()
     }

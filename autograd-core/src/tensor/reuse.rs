@@ -1,8 +1,8 @@
 //! Results in the memory of an operand.
 //!
-//! An operator that is given a tensor by value, such as the product in `&x * &y + 1.0`, need not leave its
-//! elements as they are if no other handle sees them: what was saved, or another tensor shows, has a handle of
-//! its own. Only plain values are written to, and from plain values: nothing then has to be recorded.
+//! An operator that takes a tensor by value, such as the product in `&x * &y + 1.0`, may overwrite its elements if no other
+//! handle holds them: nodes and other tensors have their own handles. Only plain values are overwritten, with results of
+//! plain values, so that nothing has to be recorded.
 
 use ndarray::Dimension;
 
@@ -11,7 +11,7 @@ use autograd_kernels as kernels;
 use autograd_kernels::Element;
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// Puts `f` of each element in its place, if no other handle sees it; whether it did.
+    /// Replaces each element by `f` of it if no other handle holds the memory, and returns whether it did.
     #[inline]
     pub(crate) fn map_in_place(&mut self, f: impl Fn(T) -> T + Sync) -> bool {
         if !self.raw.is_plain() {
@@ -24,8 +24,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         true
     }
 
-    /// Puts `f` of each element and `other`'s in its place, if no other handle sees it; whether it
-    /// did. Not if the shapes differ.
+    /// Replaces each element by `f` of it and that of `other` if no other handle holds the memory and the shapes are equal,
+    /// and returns whether it did.
     #[inline]
     pub(crate) fn zip_in_place<E: Dimension>(
         &mut self,
@@ -44,8 +44,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         true
     }
 
-    /// `f` of each element and `other`'s in one loop, if nothing of it has to be recorded: in this tensor's
-    /// place, if no other handle sees it. Else the tensor comes back.
+    /// Returns `f` of each element and that of `other`, if nothing has to be recorded, in this tensor's memory if no other
+    /// handle holds it. Otherwise returns the tensor as `Err`.
     ///
     /// # Panics
     /// If the shapes differ.
@@ -78,25 +78,25 @@ mod tests {
     }
 
     #[test]
-    fn results_go_where_an_operand_was_that_nobody_else_sees() {
+    fn results_are_in_the_memory_of_an_operand_that_nothing_else_holds() {
         let (x, y) = (five() * 2.0, five());
-        let place = x.view().as_ptr();
+        let address = x.view().as_ptr();
         let result = 1.0 - (-((&y - (x + &y)) / 2.0) * &y);
-        assert_eq!(result.view().as_ptr(), place);
+        assert_eq!(result.view().as_ptr(), address);
         assert_eq!(
             result.to_array(),
             1.0 - five().to_array() * five().to_array()
         );
         assert_eq!(y.to_array(), five().to_array());
         let (x, y) = (five(), five());
-        let kept = x.clone();
-        let place = y.view().as_ptr();
-        assert_eq!((x / y).view().as_ptr(), place);
-        assert_eq!(kept.to_array(), five().to_array());
+        let copy = x.clone();
+        let address = y.view().as_ptr();
+        assert_eq!((x / y).view().as_ptr(), address);
+        assert_eq!(copy.to_array(), five().to_array());
     }
 
     #[test]
-    fn what_others_see_stays() {
+    fn shared_operands_are_unchanged() {
         let x = five();
         for result in [x.clone() + 1.0, x.clone() + &x, &x + x.clone(), -x.clone()] {
             assert_ne!(result.view().as_ptr(), x.view().as_ptr());
@@ -107,14 +107,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_recorded_or_was_stays() -> Result<(), crate::Error> {
+    fn recorded_operands_are_unchanged() -> Result<(), crate::Error> {
         let leaf = five().set_requires_grad(true);
-        let place = leaf.view().as_ptr();
+        let address = leaf.view().as_ptr();
         let alone = no_grad(|| five().set_requires_grad(true) * 2.0);
         assert!(!alone.requires_grad());
         let y = &leaf * &leaf;
         let z = (five() * y * 3.0 + five()).exp();
-        assert_eq!(leaf.view().as_ptr(), place);
+        assert_eq!(leaf.view().as_ptr(), address);
         z.sum().backward()?;
         let (x, z) = (five().to_array(), z.to_array());
         assert_eq!(leaf.grad(), Some(&x * &x * 6.0 * &z));

@@ -1,7 +1,6 @@
-//! Values and gradients changed where they are: what optimizers do.
+//! Changes of values and gradients in place, for optimizers.
 //!
-//! A value is copied first if another tensor or a node holds it too, so what was
-//! recorded before goes on with the value of then.
+//! A value that another tensor or a node holds is copied first, so a recorded graph keeps the former value.
 
 use ndarray::{ArrayView, ArrayViewMut, Dimension, IxDyn};
 
@@ -11,12 +10,11 @@ use crate::tape::{AnyGradient, Gradient};
 use autograd_kernels::Element;
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// Changes the value of a leaf or a constant in place. Gradient and hooks stay. Clones keep the value
-    /// that they have, and so does a recorded graph: its gradients are those of the old value.
+    /// Changes the value of a leaf or a constant in place; its gradient and hooks stay. Clones and recorded graphs keep the
+    /// former value, so the gradients of a graph are those of the former value.
     ///
     /// # Panics
-    /// If the tensor was computed from others that require grad, or belongs to a run of forward mode: its
-    /// history would no longer be true.
+    /// If the tensor was computed from tensors that require grad, or has a tangent: its history would be wrong.
     ///
     /// ```
     /// use pullback::Tensor;
@@ -37,11 +35,11 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         change(own(&mut self.raw.buffer))
     }
 
-    /// Changes the value of a leaf in place, by what is done with its gradient. `None`, and nothing is done,
-    /// if it has none.
+    /// Changes the value of a leaf in place, with its gradient as the second argument of `change`. Without a gradient,
+    /// returns `None` and does not call `change`.
     ///
     /// # Panics
-    /// As [`update`](Self::update).
+    /// See [`update`](Self::update).
     ///
     /// ```
     /// use pullback::Tensor;
@@ -62,41 +60,41 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         Some(self.update(|value| change(value, grad.view())))
     }
 
-    /// Looks at the accumulated gradient of a leaf without copying it; `None` if it has none.
+    /// Calls `look` with the accumulated gradient of a leaf, which is not copied; `None` without a gradient.
     pub fn with_grad<R>(&self, look: impl FnOnce(ArrayView<'_, T, D>) -> R) -> Option<R> {
         Some(look(self.grad_buffer()?.view()))
     }
 
-    /// Changes the accumulated gradient of a leaf in place; its history, if it has one, ends there. `None`,
-    /// and nothing is done, if it has none. A gradient that another thread's pass adds meanwhile is added to
-    /// the changed one; if `change` panics, the gradient is forgotten.
+    /// Changes the accumulated gradient of a leaf in place, and drops its history. Without a gradient, returns `None` and
+    /// does not call `change`. A gradient that a pass on another thread adds meanwhile is added to the changed one; if
+    /// `change` panics, the gradient is removed.
     pub fn update_grad<R>(&self, change: impl FnOnce(ArrayViewMut<'_, T, D>) -> R) -> Option<R> {
         let leaf = self.leaf()?;
-        // Taken out: no lock is held while the caller's code runs.
+        // Taken out, so that no lock is held while user code runs.
         let mut buffer = leaf.replace(None)?.recover::<T>()?.into_buffer();
         let result = change(own(&mut buffer));
         leaf.give_back(AnyGradient::erase(Gradient::Owned(buffer)));
         Some(result)
     }
 
-    /// Returns the same tensor with its rank at run time: nothing is copied.
+    /// Borrows the tensor as one of any rank.
     #[inline]
     pub fn as_dyn(&self) -> &TensorD<T> {
         Tensor::<T, IxDyn>::from_field(&self.raw)
     }
 
-    /// A handle on the accumulated gradient's memory.
+    /// Returns a handle on the memory of the accumulated gradient.
     fn grad_buffer(&self) -> Option<Buffer<T>> {
         Some(self.leaf()?.get()?.recover::<T>()?.into_buffer())
     }
 }
 
-/// The buffer's elements, to write to, in memory that no other handle sees.
+/// Returns the buffer's elements for writing, in memory that no other handle holds.
 fn own<T: Element, D: Dimension>(buffer: &mut Buffer<T>) -> ArrayViewMut<'_, T, D> {
     if !buffer.is_own() {
         *buffer = Buffer::compact(buffer.copied::<IxDyn>());
     }
-    // INVARIANT: the buffer is its own, of the rank of the tensor that it belongs to.
+    // INVARIANT: no other handle holds the memory, and the buffer has the rank of its tensor.
     buffer.own_view_mut().expect("memory of its own")
 }
 
@@ -107,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_graph_goes_on_with_the_value_that_it_recorded() -> Result<(), crate::Error> {
+    fn a_graph_keeps_the_value_that_it_recorded() -> Result<(), crate::Error> {
         let mut x = Tensor::from(array![1.0, 2.0, 3.0]).set_requires_grad(true);
         let before = x.clone();
         let y = (&x * &x).sum();
@@ -121,22 +119,22 @@ mod tests {
     }
 
     #[test]
-    fn memory_of_its_own_is_not_left() {
+    fn memory_of_its_own_is_updated_in_place() {
         let mut x = Tensor::from(Array1::<f32>::zeros(9)).set_requires_grad(true);
-        let place = x.view().as_ptr();
+        let address = x.view().as_ptr();
         x.set_grad(Array1::ones(9));
         let gradient = x.with_grad(|grad| grad.as_ptr());
         let done = x.update_by_grad(|mut x, grad| x.scaled_add(-2.0, &grad));
         x.update_grad(|mut grad| grad *= 3.0);
         assert_eq!(done, Some(()));
-        assert_eq!(x.view().as_ptr(), place);
+        assert_eq!(x.view().as_ptr(), address);
         assert_eq!(x.with_grad(|grad| grad.as_ptr()), gradient);
         assert_eq!(x.to_array(), Array1::from_elem(9, -2.0));
         assert_eq!(x.grad(), Some(Array1::from_elem(9, 3.0)));
     }
 
     #[test]
-    fn a_view_of_another_tensor_moves_out() {
+    fn a_view_of_another_tensor_is_copied() {
         let whole = Tensor::from(array![1.0, 2.0, 3.0, 4.0]);
         let mut part = whole.slice(s![1..3]);
         part.update(|mut part| part.fill(0.0));
@@ -145,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gradient_that_comes_meanwhile_is_added() -> Result<(), crate::Error> {
+    fn a_gradient_of_a_pass_meanwhile_is_added() -> Result<(), crate::Error> {
         let x = Tensor::from(array![1.0]).set_requires_grad(true);
         x.set_grad(array![10.0]);
         let pass = x.update_grad(|mut grad| {
