@@ -1,11 +1,10 @@
-//! A computation of this library in the graph of another framework.
+//! Functions of this library in the graph of another framework.
 //!
-//! A [`Recording`] is one run of a function on tensors that come from elsewhere. The framework's own node holds it
-//! in place of saved tensors: it has what the run saved, and returns the gradients when that node's backward
-//! is called. Where the framework differentiates those gradients again, [`record_gradients`] is a run of
-//! the same kind.
+//! A *recording* is the tape of one call of a function, with handles on its inputs and outputs. The node of the other
+//! framework holds a [`Recording`] in place of saved tensors, and gets the gradients from it when its backward is called.
+//! If the framework differentiates those gradients again, [`record_gradients`] returns a recording of their computation.
 //!
-//! [`Tensor::from_owner`](crate::Tensor::from_owner) gives the framework's memory to the function without a copy.
+//! [`Tensor::from_owner`](crate::Tensor::from_owner) makes a tensor of the framework's memory without a copy.
 //!
 //! [`record_gradients`]: Recording::record_gradients
 
@@ -21,35 +20,35 @@ pub use crate::erased::each_tuple;
 use crate::engine;
 use crate::erased::{AnyTensor, InputTensors, OutputTensors};
 use crate::error::{Error, ErrorKind};
-use crate::recorded::set_apart;
+use crate::recording::as_input;
 use crate::tape::Edge;
 use crate::tensor::Tensor;
 use crate::thread::with_grad_mode;
 use autograd_kernels::{Element, ElementType, Shape};
 
-/// One run of a function on tensors of another framework, and what it saved.
+/// The tape of one call of a function on tensors of another framework.
 ///
-/// It keeps no inputs and outputs, only what the functions in it saved for their backward. It can be sent to and
-/// shared between threads; dropping it frees everything.
+/// A recording holds the values that functions saved for their backward, but no other inputs and outputs. It can be sent to
+/// and shared between threads; dropping it frees everything.
 ///
 /// ```
 /// use pullback::foreign::Recording;
 /// use pullback::ndarray::array;
 /// use pullback::{AnyTensor, Error, Tensor1};
 ///
-/// // y = x³, of a vector of the framework.
+/// // y = x³, for a vector of the framework.
 /// let cube = |x: &Tensor1<f64>| x * x * x;
 /// let x = AnyTensor::from(array![1.0, 2.0]);
-/// let (run, outputs) = Recording::of(cube, vec![x], &[true])?;
+/// let (recording, outputs) = Recording::of(cube, vec![x], &[true])?;
 /// assert_eq!(value(&outputs[0]), [1.0, 8.0]);
 ///
 /// // The backward of the framework's node.
 /// let ones = || Some(AnyTensor::from(array![1.0, 1.0]));
-/// let grads = run.gradients(vec![ones()], &[true])?;
+/// let grads = recording.gradients(vec![ones()], &[true])?;
 /// assert_eq!(value(grads[0].as_ref().unwrap()), [3.0, 12.0]);
 ///
-/// // The same, to be differentiated again: a run whose inputs are `x` and the gradient of `y`.
-/// let (again, grads) = run.record_gradients(vec![ones()], &[true])?;
+/// // The gradients as a recording, whose inputs are `x` and the gradient of `y`.
+/// let (again, grads) = recording.record_gradients(vec![ones()], &[true])?;
 /// assert_eq!(value(grads[0].as_ref().unwrap()), [3.0, 12.0]);
 /// let second = again.gradients(vec![ones()], &[true, true])?;
 /// assert_eq!(value(second[0].as_ref().unwrap()), [6.0, 12.0]); // 6x
@@ -62,12 +61,12 @@ use autograd_kernels::{Element, ElementType, Shape};
 /// ```
 pub struct Recording {
     inputs: Vec<Option<Edge>>,
-    /// `None` for one without a history.
+    /// `None` for an output without a history.
     outputs: Vec<Option<Output>>,
     recorded_at: &'static Location<'static>,
 }
 
-/// Where a gradient of an output goes, and what it is checked with.
+/// The edge of an output, with the type and shape of its gradients.
 struct Output {
     edge: Edge,
     element_type: ElementType,
@@ -85,14 +84,14 @@ impl Output {
 }
 
 impl Recording {
-    /// Runs a function of typed tensors, and records what leads to the inputs that `requires_grad` names. Without
-    /// one, nothing is recorded. A list of tensors among its parameters takes all that are left.
+    /// Calls a function of typed tensors, and records what depends on the inputs with a `true` in `requires_grad`. Without
+    /// one, nothing is recorded. A list among the function's parameters takes all remaining tensors.
     ///
     /// # Errors
-    /// If there are more or fewer inputs than the function takes, or one has another element type or rank.
+    /// If the function does not take this number of inputs, or takes another element type or rank.
     ///
     /// # Panics
-    /// If `requires_grad` is not as long as `inputs`; and where the function does.
+    /// If `requires_grad` is not as long as `inputs`, and if the function panics.
     ///
     /// ```
     /// use pullback::foreign::Recording;
@@ -101,9 +100,9 @@ impl Recording {
     ///
     /// let scaled = |(x, factor): (&Tensor1<f32>, &Tensor0<f32>)| x * factor;
     /// let inputs = vec![AnyTensor::from(array![1.0_f32, 2.0]), arr0(3.0_f32).into()];
-    /// let (run, outputs) = Recording::of(scaled, inputs, &[true, false])?;
+    /// let (recording, outputs) = Recording::of(scaled, inputs, &[true, false])?;
     /// assert_eq!(outputs[0].shape(), [2]);
-    /// assert!(run.requires_grad(0));
+    /// assert!(recording.requires_grad(0));
     ///
     /// let error = Recording::of(scaled, vec![array![1.0, 2.0].into(), arr0(3.0_f32).into()], &[true, true]);
     /// assert_eq!(
@@ -133,21 +132,21 @@ impl Recording {
         })
     }
 
-    /// The same with a function of tensors whose types are known at run time only. Its errors are passed on.
+    /// Calls a function of tensors of any types, and records it like [`of`](Self::of). Its errors are returned.
     ///
     /// # Panics
-    /// If `requires_grad` is not as long as `inputs`; and where the function does.
+    /// If `requires_grad` is not as long as `inputs`, and if the function panics.
     ///
     /// ```
     /// use pullback::foreign::Recording;
     /// use pullback::ndarray::array;
     /// use pullback::{AnyTensor, Error};
     ///
-    /// let (run, outputs) = Recording::run(vec![array![1.0, 2.0].into()], &[true], |inputs| {
-    ///     let x = inputs[0].to_tensor::<f64>().ok_or("numbers of double precision, please")?;
+    /// let (recording, outputs) = Recording::run(vec![array![1.0, 2.0].into()], &[true], |inputs| {
+    ///     let x = inputs[0].to_tensor::<f64>().ok_or("expected f64")?;
     ///     Ok::<_, &str>(vec![AnyTensor::from(&x * 2.0), AnyTensor::from(array![0.0])])
     /// }).unwrap();
-    /// assert_eq!((run.requires_grad(0), run.requires_grad(1)), (true, false));
+    /// assert_eq!((recording.requires_grad(0), recording.requires_grad(1)), (true, false));
     /// ```
     #[track_caller]
     pub fn run<E>(
@@ -166,7 +165,7 @@ impl Recording {
         let inputs: Vec<AnyTensor> = of_inputs
             .map(|(input, &requires_grad)| {
                 if requires_grad {
-                    set_apart(&input, false, recorded_at)
+                    as_input(&input, false, recorded_at)
                 } else {
                     input.into_constant()
                 }
@@ -184,7 +183,7 @@ impl Recording {
         ))
     }
 
-    /// Returns whether gradients of this output lead to an input that requires them.
+    /// Returns whether this output depends on an input that requires a gradient.
     ///
     /// # Panics
     /// If there is no such output.
@@ -193,15 +192,15 @@ impl Recording {
         self.outputs[output].is_some()
     }
 
-    /// Returns the gradients of the inputs that `needed` names, from those of the outputs; `None` for an input
-    /// that is not needed, requires none, or does not take part. A gradient of an output that is left out counts as
-    /// zeros. What was saved stays, for other calls.
+    /// Returns the gradients of the inputs with a `true` in `needed`, from those of the outputs; `None` for other inputs, and
+    /// for those that require no gradient or that no output depends on. `None` for an output counts as zeros. Nothing is
+    /// freed, so it can be called again.
     ///
     /// # Errors
-    /// If a gradient does not have its output's shape or element type, and where a backward function fails.
+    /// If a gradient does not have its output's shape or element type, or a backward function fails.
     ///
     /// # Panics
-    /// If there are not as many gradients as outputs, or `needed` is not as long as the inputs.
+    /// If `grad_outputs` is not as long as the outputs, or `needed` not as long as the inputs.
     #[track_caller]
     pub fn gradients(
         &self,
@@ -212,9 +211,9 @@ impl Recording {
         Ok(constants(found))
     }
 
-    /// The same as a run of its own, whose outputs are the gradients: for a framework that differentiates them
-    /// again. Its inputs are those of this run, as they require grad here, and then the gradients of the outputs,
-    /// all of which do. A gradient that is `None` has no output's gradient to wait for.
+    /// Like [`gradients`](Self::gradients), but records, so that the gradients can be differentiated. The inputs of the new
+    /// recording are those of this one, and then the gradients of the outputs, which all require grad; its outputs are
+    /// the gradients of the inputs.
     ///
     /// # Errors
     /// See [`gradients`](Self::gradients).
@@ -230,7 +229,7 @@ impl Recording {
         let recorded_at = Location::caller();
         let grads = grad_outputs.into_iter();
         let grads: Vec<Option<AnyTensor>> = grads
-            .map(|grad| Some(set_apart(&grad?, false, recorded_at)))
+            .map(|grad| Some(as_input(&grad?, false, recorded_at)))
             .collect();
         let edges = grads.iter().map(|grad| grad.as_ref()?.edge().cloned());
         let inputs = self.inputs.iter().cloned().chain(edges).collect();
@@ -294,7 +293,7 @@ impl Recording {
     }
 }
 
-/// The number of inputs, and the shapes of the outputs that have a history.
+/// Shows the number of inputs, and the shapes of the outputs that have a history.
 impl fmt::Debug for Recording {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shapes = self
@@ -309,14 +308,14 @@ impl fmt::Debug for Recording {
     }
 }
 
-/// Returns what a panic says, where a framework has errors instead.
+/// Returns the message of a panic, for frameworks that have errors instead.
 pub fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
     text.unwrap_or("a panic without a text")
 }
 
-/// Runs `body`. A panic is an error with its text.
+/// Runs `body`, and converts a panic to an error with its message.
 pub fn catch_panic<R>(body: impl FnOnce() -> R) -> Result<R, String> {
     // State that a panic leaves inconsistent is dropped with the closure.
     catch_unwind(AssertUnwindSafe(body)).map_err(|panic| {
@@ -327,17 +326,17 @@ pub fn catch_panic<R>(body: impl FnOnce() -> R) -> Result<R, String> {
     })
 }
 
-/// Values without their histories, so that their memory can be taken.
+/// Drops the histories of tensors, so that their memory can be taken.
 fn constants(tensors: Vec<Option<AnyTensor>>) -> Vec<Option<AnyTensor>> {
     let tensors = tensors.into_iter();
     let constants = tensors.map(|tensor| tensor.map(AnyTensor::into_constant));
     constants.collect()
 }
 
-/// A closure or a function of typed tensors, whose types [`Recording::of`] reads from its parameters: of one
-/// tensor, of a list, or of a tuple of these. The parameter of a closure needs its type written out.
+/// A closure or a function of typed tensors for [`Recording::of`]: of one tensor, of a list, or of a tuple of these. Write the
+/// type of a closure's parameter.
 ///
-/// `M` is what tells the compiler the types apart; it is always inferred.
+/// `M` distinguishes the implementations; it is always inferred.
 ///
 /// ```
 /// use pullback::foreign::TensorFunction;
@@ -349,16 +348,16 @@ fn constants(tensors: Vec<Option<AnyTensor>>) -> Vec<Option<AnyTensor>> {
 /// takes(|(x, parts): (&Tensor1<f64>, &[Tensor1<f64>])| (x * 2.0, parts.to_vec()));
 /// ```
 pub trait TensorFunction<M> {
-    /// What it takes.
+    /// The types of its inputs.
     type Inputs: InputTensors;
-    /// What it returns.
+    /// The types of its outputs.
     type Outputs: OutputTensors;
 
-    /// Calls it.
+    /// Calls the function.
     fn call(&self, inputs: <Self::Inputs as InputTensors>::Refs<'_>) -> Self::Outputs;
 }
 
-/// What `F` takes, by value.
+/// The inputs of `F`, by value.
 type TensorsOf<M, F> = <<F as TensorFunction<M>>::Inputs as InputTensors>::Owned;
 
 impl<F, I, O> TensorFunction<fn(I) -> O> for F

@@ -1,4 +1,4 @@
-//! Adding hooks, and taking them away.
+//! Methods that register and remove hooks.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -12,7 +12,7 @@ use crate::tape::{
 use crate::tensor::{Tensor, TensorD};
 use autograd_kernels::Element;
 
-/// A registered hook. [`remove`](Self::remove) takes it away; dropping the handle leaves it in place.
+/// A handle that [removes](Self::remove) its hook. Dropping the handle does not remove the hook.
 ///
 /// ```
 /// use pullback::Tensor;
@@ -32,25 +32,25 @@ pub struct HookHandle(Weak<dyn Remove>);
 trait Remove: Send + Sync {
     fn remove(&self);
 
-    fn is_there(&self) -> bool;
+    fn is_registered(&self) -> bool;
 }
 
 impl<F: ?Sized + Send + Sync> Remove for Mutex<Option<Arc<F>>> {
     fn remove(&self) {
         let hook = self.lock().unwrap_or_else(PoisonError::into_inner).take();
-        // Only now: a hook that goes may run user code when it is dropped.
+        // After the lock is released: dropping a hook may run user code.
         drop(hook);
     }
 
-    fn is_there(&self) -> bool {
+    fn is_registered(&self) -> bool {
         let hook = self.lock().unwrap_or_else(PoisonError::into_inner);
         hook.is_some()
     }
 }
 
 impl HookHandle {
-    /// Takes the hook away, in the middle of a pass too: it is not called any more, and what it has
-    /// captured is dropped, unless it is being called right now. A second call does nothing.
+    /// Removes the hook, also during a pass: it is not called any more, and its captured values are dropped, at the end of
+    /// a call that is running. A second call does nothing.
     pub fn remove(&self) {
         if let Some(hook) = self.0.upgrade() {
             hook.remove();
@@ -60,42 +60,40 @@ impl HookHandle {
 
 impl fmt::Debug for HookHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let registered = self.0.upgrade().is_some_and(|hook| hook.is_there());
+        let registered = self.0.upgrade().is_some_and(|hook| hook.is_registered());
         f.debug_struct("HookHandle")
             .field("registered", &registered)
             .finish()
     }
 }
 
-/// Registers a hook at `node`: `list` puts it into the right list.
+/// Registers a hook of `node`, which `push` adds to one of the lists.
 fn register<F: ?Sized + Send + Sync + 'static>(
     node: &Node,
     hook: Arc<F>,
-    list: impl Fn(&mut Hooks, Hook<F>),
+    push: impl Fn(&mut Hooks, Hook<F>),
 ) -> HookHandle {
-    let place = Arc::new(Mutex::new(Some(hook)));
+    let slot = Arc::new(Mutex::new(Some(hook)));
     node.0.change_hooks(&mut |hooks| {
         hooks.sweep();
-        list(hooks, Hook(Arc::clone(&place)));
+        push(hooks, Hook(Arc::clone(&slot)));
     });
-    let place: Weak<dyn Remove> = Arc::<Mutex<Option<Arc<F>>>>::downgrade(&place);
-    HookHandle(place)
+    let slot: Weak<dyn Remove> = Arc::<Mutex<Option<Arc<F>>>>::downgrade(&slot);
+    HookHandle(slot)
 }
 
 impl<T: Element, D: Dimension + 'static> Tensor<T, D> {
-    /// Has `hook` called with the gradient of this tensor whenever a backward pass has computed it; what
-    /// it gives takes the gradient's place. `None` leaves it as it is.
+    /// Registers a hook that backward passes call with the gradient of this tensor. It returns a replacement, or `None` to
+    /// leave the gradient unchanged.
     ///
-    /// Hooks of one tensor are called in the order of their registration, each with what the one before
-    /// gave. Clones share them. A hook belongs to the value that the tensor has now: one that is
-    /// registered before the tensor is written to in place sees the gradient of the former value. Under
-    /// `create_graph` what a hook computes is recorded.
+    /// Hooks of one tensor are called in the order of their registration, each with the gradient that the hook before
+    /// returned. Clones of the tensor share them. A hook is for the tensor's present value: after the tensor is written to
+    /// in place, the hook is called with the gradient of the former value. Under `create_graph` hooks are recorded.
     ///
-    /// A hook that captures this very tensor, or one computed from it, keeps it alive: the graph is then
-    /// let go only after a pass has freed it, or [`HookHandle::remove`] was called. Capture
-    /// [`detach`](Self::detach)ed tensors instead.
+    /// A hook that captures this tensor, or one computed from it, keeps the graph alive until a pass frees it, or
+    /// [`HookHandle::remove`] is called. Capture [`detach`](Self::detach)ed tensors instead.
     ///
-    /// A pass fails, and changes nothing, if a hook panics or gives a gradient of another shape.
+    /// A pass fails, and changes nothing, if a hook panics or returns a gradient of another shape.
     ///
     /// # Panics
     /// If the tensor does not require grad.
@@ -132,10 +130,10 @@ impl<T: Element, D: Dimension + 'static> Tensor<T, D> {
         })
     }
 
-    /// Has `hook` called after each pass that has accumulated a gradient in this leaf, with the leaf, whose
-    /// value is the one that it has now. It may read the gradient, set or forget it.
+    /// Registers a hook that is called after each pass that accumulates a gradient in this leaf. Its argument is the leaf,
+    /// with the value at the time of registration. It may read, set or remove the gradient.
     ///
-    /// A pass whose hook panics fails: all gradients are then as they were before it.
+    /// A pass fails if a hook panics, and leaves all gradients unchanged.
     ///
     /// # Panics
     /// If the tensor is not a leaf that requires grad.
@@ -164,7 +162,7 @@ impl<T: Element, D: Dimension + 'static> Tensor<T, D> {
             "register_post_accumulate_grad_hook on a computed tensor of shape {:?}: only leaves accumulate",
             self.shape()
         );
-        // Of the leaf the value alone: the node comes from the pass, or it would own itself.
+        // Only the value: the node is the pass's argument, or the node would own itself.
         let value = self.raw.buffer.clone();
         let hook: Arc<AccumulateHook> = Arc::new(move |node: &Node| {
             let edge = Edge {
@@ -178,8 +176,8 @@ impl<T: Element, D: Dimension + 'static> Tensor<T, D> {
         })
     }
 
-    /// Has backward passes accumulate a gradient for this tensor too, though it is computed; a leaf does
-    /// so anyway. Hooks of the tensor come first, whenever they were registered.
+    /// Lets backward passes accumulate a gradient for this computed tensor, as for a leaf. Hooks of the tensor are called
+    /// before, whenever they were registered.
     ///
     /// # Panics
     /// If the tensor does not require grad.
@@ -213,8 +211,7 @@ impl<T: Element, D: Dimension + 'static> Tensor<T, D> {
 }
 
 impl Edge {
-    /// Has passes accumulate a gradient for what this edge leads to: all of them (`always`), or those
-    /// that are asked to.
+    /// Lets passes accumulate a gradient for the output at this edge: all passes (`always`), or those that request it.
     pub(crate) fn retain(&self, always: bool) {
         if !self.node.header().is_leaf() {
             let node = &self.node;
@@ -225,12 +222,10 @@ impl Edge {
 }
 
 impl Node {
-    /// Has `hook` called before this node runs in a backward pass, with the gradients of its outputs
-    /// (`None`: nothing came); what it gives takes their place. A leaf's node runs when its gradient is
-    /// accumulated.
+    /// Registers a hook that is called before this node runs in a backward pass, with the gradients of its outputs; `None`
+    /// for undefined ones. It may return replacements. A leaf's node runs when its gradient is accumulated.
     ///
-    /// A pass fails if the gradients are not of type `T`, or the hook panics or gives another number of
-    /// gradients or another shape.
+    /// A pass fails if the gradients are not of type `T`, or the hook panics or returns gradients of another number or shape.
     ///
     /// ```
     /// use pullback::{Tensor, TensorD};
@@ -257,11 +252,11 @@ impl Node {
         register(self, hook, |hooks, hook| hooks.pre.push(hook))
     }
 
-    /// Has `hook` called after this node has run in a backward pass, with the gradients of its inputs,
-    /// which it may replace, and those of its outputs. `None` is for an input that needs none, and for
-    /// every output if the hook was registered while the node was running.
+    /// Registers a hook that is called after this node has run in a backward pass, with the gradients of its inputs, which
+    /// it may replace, and of its outputs. `None` for an input that needs none, and for all outputs if the hook was
+    /// registered while the node ran.
     ///
-    /// A pass fails as with [`register_prehook`](Self::register_prehook).
+    /// A pass fails in the same cases as with [`register_prehook`](Self::register_prehook).
     ///
     /// ```
     /// use pullback::{Tensor, TensorD};
@@ -295,7 +290,7 @@ impl Node {
     }
 }
 
-/// The gradients as a hook of a node sees them.
+/// Converts gradients to tensors for a hook of a node.
 fn typed<T: Element>(
     grads: &mut [Option<AnyGradient>],
 ) -> Result<Vec<Option<TensorD<T>>>, OtherElementType> {

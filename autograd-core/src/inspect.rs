@@ -1,8 +1,8 @@
-//! What a graph consists of and what its passes do, for tools that draw or measure it.
+//! The nodes and edges of a graph, and traces of its passes, for tools that draw or measure it.
 //!
 //! Start with the edge of a result, [`Tensor::gradient_edge`], or its node, [`Tensor::grad_fn`]. A [`Node`] is
 //! one use of a function; [`Node::edges`] lead to the nodes of its inputs, down to leaves. [`trace`] records
-//! which nodes backward passes ran, and when.
+//! which nodes backward passes run, and when.
 //!
 //! ```
 //! use pullback::ndarray::array;
@@ -31,13 +31,12 @@ use autograd_kernels::{Element, Shape};
 
 impl Node {
     /// Returns the edges to the nodes of the function's differentiable inputs, in their order; `None` for an
-    /// input that requires no gradient. A list has one for each of its tensors.
+    /// input that requires no gradient. A list has an edge for each of its tensors.
     pub fn edges(&self) -> &[Option<Edge>] {
         self.0.edges()
     }
 
-    /// Returns the name that errors and drawings give to what an edge leads to: the input's name, in a list
-    /// with its place.
+    /// Returns the name of the input at an edge, for errors and drawings; in a list with an index: `parts[2]`.
     ///
     /// # Panics
     /// If the node has no such edge.
@@ -58,20 +57,19 @@ impl Node {
         self.header().is_leaf()
     }
 
-    /// Returns the gradient that has been accumulated for a leaf; `None` before the first, and for other nodes.
+    /// Returns the accumulated gradient of a leaf; `None` before the first pass, and for other nodes.
     pub fn accumulated_grad(&self) -> Option<AnyTensor> {
         let grad = self.0.accumulated()?.get()?;
         Some(AnyTensor::from_grad(grad))
     }
 
-    /// Returns what the node saved for its backward, in the order of the function's
-    /// [`saved`](crate::Signature::saved): only what some input's gradient needs. `None` once a backward
-    /// pass has freed it. Nodes of leaves save nothing.
+    /// Returns descriptions of the node's saved values, in the order of [`saved`](crate::Signature::saved) and without those
+    /// that no gradient needs; `None` after a backward pass has freed them. Nodes of leaves save nothing.
     pub fn saved(&self) -> Option<Vec<SavedInfo>> {
         let mut all = Vec::new();
-        let is_live = self.0.saved(&mut |saved, name, place| {
-            let name = match place {
-                Some(place) => format!("{name}[{place}]"),
+        let is_live = self.0.saved(&mut |saved, name, index| {
+            let name = match index {
+                Some(index) => format!("{name}[{index}]"),
                 None => name.to_owned(),
             };
             all.push(SavedInfo { name, ..saved });
@@ -86,22 +84,21 @@ impl Edge {
         &self.node
     }
 
-    /// Returns which of the node's outputs the gradient is of.
+    /// Returns the number of the node's output.
     pub fn output_nr(&self) -> usize {
         self.output_nr as usize
     }
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// Returns where a gradient of this tensor goes: the node that made it, or the leaf's own; `None` for a
-    /// constant.
+    /// Returns the edge to the node that computed the tensor, or to the leaf's own node; `None` for a constant.
     pub fn gradient_edge(&self) -> Option<&Edge> {
         self.raw.edge.as_ref()
     }
 }
 
 impl AnyTensor {
-    /// Returns where a gradient of this tensor goes: see [`Tensor::gradient_edge`].
+    /// Returns the edge of the tensor: see [`Tensor::gradient_edge`].
     pub fn gradient_edge(&self) -> Option<&Edge> {
         self.edge()
     }

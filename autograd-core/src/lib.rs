@@ -73,7 +73,7 @@ pub mod memory;
 
 #[cfg(feature = "ops")]
 pub mod ops;
-mod recorded;
+mod recording;
 mod saved;
 mod tape;
 mod tensor;

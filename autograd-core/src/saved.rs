@@ -1,9 +1,9 @@
-//! What a node saves of tensors for its backward, and the hooks through which it may go elsewhere.
+//! Saved tensors of nodes, and hooks that pack and unpack them.
 //!
 //! # Note [Packing]
-//! Inside [`saved_tensors_hooks`] a tensor that a node would save goes through `pack` when the function is
-//! applied, and the node saves what `pack` returns; `unpack` makes a tensor of it again when the node runs.
-//! Shape and element type must be the former ones. Both run without recording, and outside any such hooks.
+//! Inside [`saved_tensors_hooks`], `pack` is called with each tensor that a node would save, and the node saves its result;
+//! `unpack` makes a tensor of that result when the node runs, of the same shape and element type. Both run without
+//! recording and without hooks.
 
 use std::cell::Cell;
 use std::fmt;
@@ -20,7 +20,7 @@ use crate::thread::{Scoped, current, no_grad};
 use autograd_kernels::Element;
 use autograd_kernels::Shape;
 
-/// A saved tensor: its memory alone, or what `pack` made of it. See Note [No cycles] in `tape`.
+/// A saved tensor: its buffer, or the result of `pack`. See Note [No cycles] in `tape`.
 pub enum Saved<T> {
     #[doc(hidden)]
     Plain(Buffer<T>),
@@ -31,7 +31,7 @@ pub enum Saved<T> {
 /// The saved tensors of a list.
 pub type SavedList<T> = Box<[Saved<T>]>;
 
-/// Saves a tensor of either element type; what comes back restores it, as a constant.
+/// Saves a tensor of either element type, and returns a function that restores it as a constant.
 pub(crate) fn save(tensor: &AnyTensor) -> Unpack {
     fn save<T: Element>(tensor: &TensorD<T>) -> Unpack {
         let saved = Saved::new(tensor);
@@ -43,15 +43,15 @@ pub(crate) fn save(tensor: &AnyTensor) -> Unpack {
     }
 }
 
-/// What `pack` made of a tensor.
+/// A packed tensor.
 #[doc(hidden)]
 pub struct Packed {
     shape: Shape,
-    /// There until it is dropped.
+    /// `Some` until it is dropped.
     unpack: Option<Unpack>,
 }
 
-/// Makes a tensor of what was packed, or says why that cannot be done.
+/// Returns the unpacked tensor, or the reason why that failed.
 pub(crate) type Unpack = Box<dyn Fn() -> Result<AnyTensor, String> + Send + Sync>;
 
 impl<T: Element> Saved<T> {
@@ -84,7 +84,7 @@ impl<T: Element> Saved<T> {
         Self::Packed(Arc::new(Packed { shape, unpack }))
     }
 
-    /// What it is, for people.
+    /// Describes the value for display.
     pub(crate) fn info(&self) -> SavedInfo {
         match self {
             Self::Plain(buffer) => SavedInfo::tensor(buffer),
@@ -92,7 +92,7 @@ impl<T: Element> Saved<T> {
         }
     }
 
-    /// The saved tensor's memory, and whether it was packed; the error says why it cannot be had.
+    /// Returns the buffer of the saved tensor, and whether it was packed; or the reason why unpacking failed.
     #[inline]
     pub(crate) fn restore(self) -> Result<(Buffer<T>, bool), String> {
         match self {
@@ -105,8 +105,8 @@ impl<T: Element> Saved<T> {
 impl Packed {
     #[cold]
     fn restore<T: Element>(&self) -> Result<Buffer<T>, String> {
-        // INVARIANT: taken in `drop` alone.
-        let unpack = self.unpack.as_ref().expect("there until it is dropped");
+        // INVARIANT: taken only in `drop`.
+        let unpack = self.unpack.as_ref().expect("`Some` until it is dropped");
         let tensor = without_hooks(unpack)?;
         if tensor.shape() != &self.shape[..] {
             let (expected, found) = (&self.shape, Shape::from(tensor.shape()));
@@ -124,9 +124,9 @@ impl Drop for Packed {
     }
 }
 
-/// What tensors go through on their way into a node.
+/// Hooks that pack saved tensors.
 pub(crate) trait SavedHooks: Send + Sync {
-    /// Packs `tensor`; what comes back unpacks it.
+    /// Packs `tensor`, and returns a function that unpacks it.
     fn pack(self: Arc<Self>, tensor: AnyTensor) -> Unpack;
 }
 
@@ -144,22 +144,22 @@ pub(crate) fn with_saved_hooks<R>(hooks: Arc<dyn SavedHooks>, body: impl FnOnce(
     body()
 }
 
-/// Runs code of the hooks: what it saves is not packed, and nothing is recorded.
+/// Runs code of the hooks: nothing that it saves is packed, and nothing is recorded.
 fn without_hooks<R>(body: impl FnOnce() -> R) -> R {
     let _packing = Scoped::set(&PACKING, false);
     no_grad(body)
 }
 
-/// Runs `body`; what the functions applied in it save of tensors goes through `pack`, and comes back
-/// through `unpack` when a backward pass needs it: on disk in between, say, or compressed.
+/// Runs `body`, in which saved tensors are packed by `pack`, and unpacked by `unpack` when a backward pass needs them: they
+/// may be on disk meanwhile, or compressed.
 ///
-/// `pack` gets each tensor that is saved, as a constant; `unpack` gets what `pack` gave, each time that
-/// the node runs, and returns a tensor of the same shape and element type, or a `Result` of one. Of
-/// nested calls the innermost applies. What no backward function asks for is not saved, hence not packed.
+/// `pack` is called with each saved tensor, as a constant; `unpack` with the result of `pack`, each time that the node runs,
+/// and returns a tensor of the same shape and element type, or a `Result` of one. Of nested calls the innermost applies.
+/// Tensors that no backward function needs are neither saved nor packed.
 ///
 /// A backward pass fails, and changes nothing, if `unpack` fails or panics.
 ///
-/// Saved tensors in temporary files, which are removed with the nodes that saved them:
+/// This example saves tensors in temporary files, which are removed with the nodes:
 ///
 /// ```
 /// use pullback::ndarray::{ArrayD, array};
@@ -220,7 +220,7 @@ where
     with_saved_hooks(Arc::new(hooks), body)
 }
 
-/// What `unpack` of [`saved_tensors_hooks`] may give: a tensor, or a `Result` of one.
+/// The result of `unpack` of [`saved_tensors_hooks`]: a tensor, or a `Result` of one.
 ///
 /// ```
 /// use pullback::{ErrorKind, Tensor, saved_tensors_hooks};

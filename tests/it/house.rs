@@ -18,7 +18,7 @@ const LAYERS: &[&[&str]] = &[
     &["forward_mode", "saved"],
     // They meet in a `dyn` node alone.
     &["checkpoint", "engine", "function"],
-    &["catalogue", "inspect", "recorded"],
+    &["catalogue", "inspect", "recording"],
     &["foreign", "functional"],
     &["gradcheck"],
     &["basic"],

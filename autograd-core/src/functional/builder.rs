@@ -8,7 +8,7 @@ use super::call::Call;
 use crate::erased::{AnyTensor, ErasedFn, InputTensors, OutputTensors, erased};
 use crate::error::{Error, ErrorKind};
 use crate::forward_mode::check_tangents;
-use crate::recorded::{Recorded, or_zeros};
+use crate::recording::{Recording, or_zeros};
 use crate::tensor::Tensor0;
 use autograd_kernels::Element;
 
@@ -142,9 +142,9 @@ impl Functional {
         let (lengths, of_outputs) = (inputs.lengths(), seeds.lengths());
         let function = erased::<I, _>(lengths, function);
         let (inputs, seeds) = (inputs.into_erased(), seeds.into_erased());
-        let recorded = self.call(&function, &inputs).record(Recorded::check_any)?;
+        let recorded = self.call(&function, &inputs).record(Recording::check_any)?;
         check_seeds(&recorded.outputs, &seeds)?;
-        let found = recorded.pull(seeds.into_iter().map(Some).collect(), self.create_graph)?;
+        let found = recorded.vjp(seeds.into_iter().map(Some).collect(), self.create_graph)?;
         Ok((
             self.read(of_outputs, recorded.outputs),
             self.read(lengths, or_zeros(found, &inputs)),
@@ -248,8 +248,8 @@ impl Functional {
         let (inputs, vectors) = (inputs.into_erased(), vectors.to_tensors().into_erased());
         check_tangents("vhp", &inputs, &vectors)?;
         let call = self.call(&function, &inputs);
-        let (value, gradients) = call.gradients(Recorded::check_any)?;
-        let found = gradients.pull(vectors.into_iter().map(Some).collect(), self.create_graph)?;
+        let (value, gradients) = call.gradients(Recording::check_any)?;
+        let found = gradients.vjp(vectors.into_iter().map(Some).collect(), self.create_graph)?;
         let product = or_zeros(found, &inputs);
         Ok((self.read((), vec![value]), self.read(lengths, product)))
     }

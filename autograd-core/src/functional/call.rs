@@ -7,7 +7,7 @@ use super::stack::{self, Layout, assemble, cast, row_blocks};
 use crate::erased::{AnyTensor, ErasedFn};
 use crate::error::{Derivative, Error, ErrorKind};
 use crate::forward_mode::{Along, known, outputs_along};
-use crate::recorded::{Recorded, or_zeros, set_apart};
+use crate::recording::{Recording, as_input, or_zeros};
 use crate::tape::Failure;
 use crate::thread::{enable_grad, with_grad_mode};
 
@@ -15,7 +15,7 @@ use crate::thread::{enable_grad, with_grad_mode};
 type Tensors = Vec<AnyTensor>;
 
 /// What strict mode looks for in a recorded run.
-type Strictly = fn(&Recorded, Derivative) -> Result<(), Error>;
+type Strictly = fn(&Recording, Derivative) -> Result<(), Error>;
 
 pub(super) struct Call<'f> {
     pub(super) options: Functional,
@@ -27,9 +27,9 @@ pub(super) struct Call<'f> {
 
 impl Call<'_> {
     /// One recorded run.
-    pub(super) fn record(&self, strictly: Strictly) -> Result<Recorded, Error> {
+    pub(super) fn record(&self, strictly: Strictly) -> Result<Recording, Error> {
         let create_graph = self.options.create_graph;
-        let recorded = Recorded::run(self.function, self.inputs, create_graph, self.called_at)?;
+        let recorded = Recording::of(self.function, self.inputs, create_graph, self.called_at)?;
         if self.options.strict {
             strictly(&recorded, Derivative::First)?;
         }
@@ -37,11 +37,11 @@ impl Call<'_> {
     }
 
     /// The value of a function of one output, and its recorded gradients as outputs of the same inputs.
-    pub(super) fn gradients(&self, strictly: Strictly) -> Result<(AnyTensor, Recorded), Error> {
-        let recorded = self.record(Recorded::check_each)?;
+    pub(super) fn gradients(&self, strictly: Strictly) -> Result<(AnyTensor, Recording), Error> {
+        let recorded = self.record(Recording::check_each)?;
         let value = recorded.outputs[0].clone();
-        let found = recorded.pull(vec![Some(unit(&value))], true)?;
-        let gradients = Recorded {
+        let found = recorded.vjp(vec![Some(unit(&value))], true)?;
+        let gradients = Recording {
             outputs: or_zeros(found, self.inputs),
             ..recorded
         };
@@ -54,7 +54,7 @@ impl Call<'_> {
     /// The outputs and their derivatives along `tangents`.
     pub(super) fn push(&self, tangents: Tensors) -> Result<(Tensors, Tensors), Error> {
         if self.options.strict {
-            self.record(Recorded::check_any)?;
+            self.record(Recording::check_any)?;
         }
         let along = self.along(tangents.iter().cloned().map(Some))?;
         let failures = along
@@ -78,8 +78,8 @@ impl Call<'_> {
         if self.options.forward_mode || !failure.is_recorded {
             return Err(forward);
         }
-        let recorded = self.record(Recorded::check_any)?;
-        let found = recorded.push(tangents, self.options.create_graph);
+        let recorded = self.record(Recording::check_any)?;
+        let found = recorded.jvp(tangents, self.options.create_graph);
         let found = found.map_err(|error| match error.kind() {
             ErrorKind::OnceDifferentiable => Error::new(ErrorKind::NeitherMode {
                 forward,
@@ -95,10 +95,10 @@ impl Call<'_> {
     pub(super) fn jacobian(&self) -> Result<Tensors, Error> {
         let create_graph = self.options.create_graph;
         if !self.options.forward_mode {
-            return stack::jacobian(&self.record(Recorded::check_each)?, create_graph);
+            return stack::jacobian(&self.record(Recording::check_each)?, create_graph);
         }
         if self.options.strict {
-            self.record(Recorded::check_each)?;
+            self.record(Recording::check_each)?;
         }
         let inputs = self.inputs;
         let mut columns = Vec::with_capacity(inputs.len());
@@ -131,11 +131,11 @@ impl Call<'_> {
     pub(super) fn hessian(&self) -> Result<Tensors, Error> {
         let create_graph = self.options.create_graph;
         if !self.options.forward_mode {
-            let (_, gradients) = self.gradients(Recorded::check_each)?;
+            let (_, gradients) = self.gradients(Recording::check_each)?;
             return stack::jacobian(&gradients, create_graph);
         }
         if self.options.strict {
-            self.gradients(Recorded::check_each)?;
+            self.gradients(Recording::check_each)?;
         }
         let mut blocks = Vec::new();
         for (place, input) in self.inputs.iter().enumerate() {
@@ -154,14 +154,14 @@ impl Call<'_> {
         let create_graph = self.options.create_graph;
         let (value, found) = if self.options.forward_mode {
             if self.options.strict {
-                self.gradients(Recorded::check_any)?;
+                self.gradients(Recording::check_any)?;
             }
             let mut recorded = self.tangent(vectors.into_iter().map(Some))?;
             let found = recorded.row(&recorded.outputs[0], 0, create_graph)?;
             (recorded.outputs.remove(1), found)
         } else {
-            let (value, gradients) = self.gradients(Recorded::check_any)?;
-            (value, gradients.push(&vectors, create_graph)?)
+            let (value, gradients) = self.gradients(Recording::check_any)?;
+            (value, gradients.jvp(&vectors, create_graph)?)
         };
         Ok((value, or_zeros(found, self.inputs)))
     }
@@ -170,7 +170,7 @@ impl Call<'_> {
     fn tangent(
         &self,
         tangents: impl Iterator<Item = Option<AnyTensor>>,
-    ) -> Result<Recorded, Error> {
+    ) -> Result<Recording, Error> {
         let tangents = tangents.map(|tangent| Some(self.options.finish(tangent?)));
         let along = |inputs: &[AnyTensor]| {
             let mut outputs = outputs_along(self.function, inputs.to_vec(), tangents)?;
@@ -178,7 +178,7 @@ impl Call<'_> {
             Ok(vec![tangent, value])
         };
         let create_graph = self.options.create_graph;
-        Recorded::run(along, self.inputs, create_graph, self.called_at)
+        Recording::of(along, self.inputs, create_graph, self.called_at)
     }
 
     /// The outputs along `tangents`, without a graph unless it is asked for.
@@ -188,7 +188,7 @@ impl Call<'_> {
     ) -> Result<Vec<Along>, Error> {
         let primals = self.inputs.iter().map(|input| {
             if self.options.create_graph {
-                set_apart(input, true, self.called_at)
+                as_input(input, true, self.called_at)
             } else {
                 input.clone().with_edge(None)
             }

@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use crate::erased::AnyTensor;
 use crate::error::{Derivative, Error, ErrorKind};
-use crate::recorded::Recorded;
+use crate::recording::Recording;
 use crate::tape::Node;
 
-impl Recorded {
+impl Recording {
     /// Refuses an output that depends on no input, and an input that no output depends on.
     pub(super) fn check_any(&self, derivative: Derivative) -> Result<(), Error> {
         let depends = self.depends();

@@ -8,7 +8,7 @@ use ndarray::{ArrayD, ArrayViewD, Axis};
 use crate::custom_function;
 use crate::erased::AnyTensor;
 use crate::error::Error;
-use crate::recorded::Recorded;
+use crate::recording::Recording;
 use crate::tensor::{Tensor, TensorD};
 use crate::thread::with_grad_mode;
 use autograd_kernels::Element;
@@ -65,7 +65,7 @@ pub(super) fn assemble(
 }
 
 /// The blocks of the Jacobian, those of one output after the other: by a pass for each entry of the output.
-pub(super) fn jacobian(recorded: &Recorded, create_graph: bool) -> Result<Vec<AnyTensor>, Error> {
+pub(super) fn jacobian(recorded: &Recording, create_graph: bool) -> Result<Vec<AnyTensor>, Error> {
     let mut blocks = Vec::new();
     for output in &recorded.outputs {
         let rows = (0..output.len()).map(|entry| recorded.row(output, entry, create_graph));

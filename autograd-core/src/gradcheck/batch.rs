@@ -8,7 +8,7 @@ use super::check::{gradients, indices};
 use crate::erased::{AnyTensor, ErasedFn, InputTensors, OutputTensors, erased};
 use crate::error::Error;
 use crate::functional::{self, stacked};
-use crate::recorded::Recorded;
+use crate::recording::Recording;
 use crate::tensor::Tensor;
 use autograd_kernels::Element;
 
@@ -108,7 +108,7 @@ impl Pair<'_> {
         of_gradients: &dyn Fn(usize) -> String,
     ) -> Result<(), String> {
         let run = |function: &ErasedFn<'_>| {
-            let recorded = Recorded::run(function, inputs, false, self.called_at);
+            let recorded = Recording::of(function, inputs, false, self.called_at);
             recorded.map(|recorded| recorded.outputs)
         };
         let said = |error: Error| error.to_string();

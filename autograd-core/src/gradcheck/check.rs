@@ -9,7 +9,7 @@ use super::tolerances::Tolerances;
 use crate::erased::{AnyTensor, ErasedFn};
 use crate::error::{self, Derivative, Error, ErrorKind, Mismatch};
 use crate::forward_mode::{known, outputs_along};
-use crate::recorded::{Recorded, or_zeros};
+use crate::recording::{Recording, or_zeros};
 use crate::thread::no_grad;
 
 /// How a derivative is computed.
@@ -27,7 +27,7 @@ pub(super) struct Check<'a> {
     pub(super) positions: Vec<usize>,
     /// How many inputs that function has.
     pub(super) count: usize,
-    pub(super) recorded: Recorded,
+    pub(super) recorded: Recording,
     pub(super) tolerances: Tolerances,
     /// Along directions first, and entry by entry only where these differ.
     pub(super) fast: bool,
@@ -70,7 +70,7 @@ impl Check<'_> {
         };
         let inputs: Vec<AnyTensor> = self.inputs.iter().cloned().chain(vectors).collect();
         Ok(Check {
-            recorded: Recorded::run(&function, &inputs, false, self.recorded.called_at)?,
+            recorded: Recording::of(&function, &inputs, false, self.recorded.called_at)?,
             function: Box::new(function),
             count: self.count + added,
             positions: self.positions.iter().copied().chain(positions).collect(),
@@ -311,11 +311,11 @@ pub(super) fn gradients(
 ) -> impl Fn(&[AnyTensor]) -> Result<Vec<AnyTensor>, Error> {
     move |tensors| {
         let (inputs, seeds) = tensors.split_at(count);
-        let recorded = Recorded::run(function, inputs, true, called_at)?;
+        let recorded = Recording::of(function, inputs, true, called_at)?;
         let mut seeds = seeds.iter().cloned();
         let outputs = recorded.outputs.iter();
         let seeds = outputs.map(|output| output.edge().and_then(|_| seeds.next()));
-        Ok(or_zeros(recorded.pull(seeds.collect(), true)?, inputs))
+        Ok(or_zeros(recorded.vjp(seeds.collect(), true)?, inputs))
     }
 }
 

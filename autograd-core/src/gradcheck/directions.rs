@@ -51,7 +51,7 @@ impl Check<'_> {
         let gradients = outputs.iter().enumerate().map(|(place, output)| {
             let mut seeds = vec![None; outputs.len()];
             seeds[place] = Some(weights(output, place));
-            self.recorded.pull(seeds, false)
+            self.recorded.vjp(seeds, false)
         });
         gradients.collect()
     }

@@ -10,7 +10,7 @@
 use super::check::Check;
 use crate::erased::AnyTensor;
 use crate::error::{self, Derivative, Error, Mismatch};
-use crate::recorded::Recorded;
+use crate::recording::Recording;
 use crate::tape::{Edge, Node};
 
 /// The error of a check, with the names of the function and of the input if they are known.
@@ -43,7 +43,7 @@ impl Drop for Doing<'_> {
 }
 
 /// The node of the only function that was applied to have what was compared.
-fn only_node<'a>(recorded: &'a Recorded, mismatch: &Mismatch) -> Option<&'a Node> {
+fn only_node<'a>(recorded: &'a Recording, mismatch: &Mismatch) -> Option<&'a Node> {
     let is_of_one_output = mismatch.check == error::Check::Differences
         && matches!(mismatch.derivative, Derivative::First | Derivative::Tangent);
     let compared = if is_of_one_output {

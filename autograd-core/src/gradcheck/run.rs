@@ -7,7 +7,7 @@ use super::names::{self, Doing};
 use super::{Gradcheck, thorough};
 use crate::erased::{AnyTensor, ErasedFn};
 use crate::error::Error;
-use crate::recorded::Recorded;
+use crate::recording::Recording;
 
 /// Checks `function` at those of `inputs` that require grad, or at all if none does: the derivatives of these orders
 /// by backward passes and by forward mode.
@@ -32,7 +32,7 @@ pub(super) fn check(
         function(&all)
     };
     let check = Check {
-        recorded: Recorded::run(of_checked, &checked, false, called_at)?,
+        recorded: Recording::of(of_checked, &checked, false, called_at)?,
         function: Box::new(of_checked),
         inputs: checked,
         positions: positions.clone(),

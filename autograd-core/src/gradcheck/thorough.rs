@@ -11,7 +11,7 @@ use super::names::Doing;
 use super::tolerances::Tolerances;
 use crate::erased::AnyTensor;
 use crate::error::{self, Derivative, Error, ErrorKind, Mismatch};
-use crate::recorded::{Recorded, or_zeros};
+use crate::recording::{Recording, or_zeros};
 
 /// What arrives at each input, entry by entry, in row-major order.
 type Gradients = Vec<Vec<f64>>;
@@ -54,9 +54,9 @@ pub(super) fn check(check: &Check<'_>) -> Result<(), Error> {
 }
 
 impl Thorough<'_> {
-    fn record(&self, inputs: &[AnyTensor]) -> Result<Recorded, Error> {
+    fn record(&self, inputs: &[AnyTensor]) -> Result<Recording, Error> {
         let called_at = self.check.recorded.called_at;
-        Recorded::run(&*self.check.function, inputs, false, called_at)
+        Recording::of(&*self.check.function, inputs, false, called_at)
     }
 
     /// The same graph once more, and the same function once more, to the last bit.
@@ -152,8 +152,8 @@ fn seeds(check: &Check<'_>, seed: impl Fn(&AnyTensor) -> AnyTensor) -> Seeds {
 }
 
 /// What arrives when each output starts with its seed.
-fn pass(recorded: &Recorded, seeds: &Seeds) -> Result<Gradients, Error> {
-    let found = recorded.pull(seeds.clone(), false)?;
+fn pass(recorded: &Recording, seeds: &Seeds) -> Result<Gradients, Error> {
+    let found = recorded.vjp(seeds.clone(), false)?;
     let found = or_zeros(found, &recorded.inputs);
     Ok(found.iter().map(AnyTensor::values).collect())
 }

@@ -52,7 +52,7 @@ impl<F: ?Sized> Hook<F> {
         self.lock().clone()
     }
 
-    fn is_there(&self) -> bool {
+    fn is_registered(&self) -> bool {
         self.lock().is_some()
     }
 
@@ -90,10 +90,10 @@ pub(crate) struct Hooks {
 impl Hooks {
     /// Drops the entries of removed hooks.
     pub(crate) fn sweep(&mut self) {
-        self.tensor.retain(|(_, hook)| hook.is_there());
-        self.pre.retain(Hook::is_there);
-        self.post_accumulate.retain(Hook::is_there);
-        self.post.retain(Hook::is_there);
+        self.tensor.retain(|(_, hook)| hook.is_registered());
+        self.pre.retain(Hook::is_registered);
+        self.post_accumulate.retain(Hook::is_registered);
+        self.post.retain(Hook::is_registered);
     }
 
     /// Returns the hooks that a freed node needs: it does not run again. Dropping the others drops what they captured,

@@ -26,7 +26,7 @@ use ndarray::{Axis, SliceInfoElem};
 use crate::erased::{AnyTensor, InputTensors, OutputTensors, either};
 use crate::error::{Error, ErrorKind};
 use crate::forward_mode;
-use crate::recorded::set_apart;
+use crate::recording::as_input;
 use crate::tape::new_floor;
 use crate::tensor::{Tensor, TensorD};
 use crate::thread::is_grad_enabled;
@@ -237,7 +237,7 @@ impl VmapCall<'_> {
             let inputs = self.inputs.iter().map(|input| {
                 let part = part(input, axis, index);
                 if is_recorded && input.edge().is_some() {
-                    set_apart(&part, false, self.called_at)
+                    as_input(&part, false, self.called_at)
                 } else {
                     part
                 }

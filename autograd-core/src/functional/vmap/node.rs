@@ -11,7 +11,7 @@ use crate::array::PackedShape;
 use crate::engine::gradients_above;
 use crate::erased::AnyTensor;
 use crate::error::{Error, ErrorKind};
-use crate::recorded::set_apart;
+use crate::recording::as_input;
 use crate::tape::{
     self, BackwardCall, Edge, InternalRule, Node, NoteSaved, Retained, drop_held,
     internal_node_with_outputs,
@@ -300,7 +300,7 @@ impl VmapBackward<'_> {
                 let part = part(seed, *axis, index);
                 let is_recorded = self.create_graph && seed.edge().is_some();
                 Some(if is_recorded {
-                    set_apart(&part, false, self.node.applied_at())
+                    as_input(&part, false, self.node.applied_at())
                 } else {
                     part
                 })

@@ -1,4 +1,4 @@
-//! One recorded run of a function, and its derivatives by backward passes.
+//! Recordings: the tape of one call of a function, and its derivatives by backward passes.
 
 use std::panic::Location;
 
@@ -9,16 +9,17 @@ use crate::tape::{BackwardCall, Edge, InternalRule, internal_node};
 use crate::thread::enable_grad;
 use autograd_kernels::Shape;
 
-pub(crate) struct Recorded {
-    /// What the function was called with: the caller's tensors, set apart.
+/// The tape of one call of a function, with its inputs and outputs.
+pub(crate) struct Recording {
+    /// The caller's tensors, each with an input node.
     pub(crate) inputs: Vec<AnyTensor>,
     pub(crate) outputs: Vec<AnyTensor>,
     pub(crate) called_at: &'static Location<'static>,
 }
 
-impl Recorded {
-    /// With `create_graph`, what is computed leads on to the history of `inputs`.
-    pub(crate) fn run(
+impl Recording {
+    /// Calls `function` and records it. With `create_graph`, the outputs also depend on the history of `inputs`.
+    pub(crate) fn of(
         function: impl FnOnce(&[AnyTensor]) -> Result<Vec<AnyTensor>, Error>,
         inputs: &[AnyTensor],
         create_graph: bool,
@@ -26,7 +27,7 @@ impl Recorded {
     ) -> Result<Self, Error> {
         let inputs: Vec<AnyTensor> = inputs
             .iter()
-            .map(|input| set_apart(input, create_graph, called_at))
+            .map(|input| as_input(input, create_graph, called_at))
             .collect();
         let outputs = enable_grad(|| function(&inputs))?;
         Ok(Self {
@@ -36,8 +37,8 @@ impl Recorded {
         })
     }
 
-    /// What arrives at each input when each output that has a seed starts with it.
-    pub(crate) fn pull(
+    /// Returns the gradient of each input for the seeds of the outputs.
+    pub(crate) fn vjp(
         &self,
         seeds: Vec<Option<AnyTensor>>,
         create_graph: bool,
@@ -47,7 +48,7 @@ impl Recorded {
         self.pass(roots.collect(), &self.inputs, create_graph)
     }
 
-    /// The derivatives of one entry of one output: what arrives at each input.
+    /// Returns the gradient of each input for one entry of one output: a row of the Jacobian.
     pub(crate) fn row(
         &self,
         output: &AnyTensor,
@@ -58,26 +59,26 @@ impl Recorded {
         self.pass(root, &self.inputs, create_graph)
     }
 
-    /// The derivative of each output along `tangents`, one for each input: what a backward pass gives is
-    /// linear in its seeds, and the derivative of that by the seeds, started with the tangents, is the
-    /// product of the Jacobian with them.
-    pub(crate) fn push(
+    /// Returns the derivative of each output along `tangents`, one for each input: the gradients of a backward pass are
+    /// linear in its seeds, and their derivative with respect to the seeds, with the tangents as seeds, is the product of
+    /// the Jacobian with the tangents.
+    pub(crate) fn jvp(
         &self,
         tangents: &[AnyTensor],
         create_graph: bool,
     ) -> Result<Vec<Option<AnyTensor>>, Error> {
         let outputs = self.outputs.iter();
         let seeds: Vec<AnyTensor> = outputs
-            .map(|output| set_apart(&output.zeros(), false, self.called_at))
+            .map(|output| as_input(&output.zeros(), false, self.called_at))
             .collect();
-        let gradients = self.pull(seeds.iter().cloned().map(Some).collect(), true)?;
+        let gradients = self.vjp(seeds.iter().cloned().map(Some).collect(), true)?;
         let roots = gradients.iter().zip(tangents);
         let roots = roots.filter_map(|(grad, tangent)| Some((grad.as_ref()?, tangent.clone())));
         self.pass(roots.collect(), &seeds, create_graph)
     }
 
-    /// What arrives at `targets` when each root starts with its seed. Nodes save no tangents, so in an
-    /// outer run of forward mode what arrives has none.
+    /// Returns the gradients at `targets` of a pass that starts with a seed for each root. Nodes save no tangents, so in an
+    /// outer run of forward mode the gradients' tangents fail.
     fn pass(
         &self,
         roots: Vec<(&AnyTensor, AnyTensor)>,
@@ -102,7 +103,7 @@ impl Recorded {
     }
 }
 
-/// Zeros for what did not arrive.
+/// Replaces missing gradients by zeros.
 pub(crate) fn or_zeros(found: Vec<Option<AnyTensor>>, like: &[AnyTensor]) -> Vec<AnyTensor> {
     let pairs = found.into_iter().zip(like);
     pairs
@@ -110,9 +111,9 @@ pub(crate) fn or_zeros(found: Vec<Option<AnyTensor>>, like: &[AnyTensor]) -> Vec
         .collect()
 }
 
-/// The tensor with a node of its own, so that what a function makes of it is distinct from other uses of the
-/// tensor, and nothing is accumulated. With `create_graph` the node leads on to the tensor's history.
-pub(crate) fn set_apart(
+/// Gives a tensor a new input node, so that its uses in one call are distinct from others, and nothing is accumulated. With
+/// `create_graph` the node has an edge to the tensor's history.
+pub(crate) fn as_input(
     tensor: &AnyTensor,
     create_graph: bool,
     called_at: &'static Location<'static>,
