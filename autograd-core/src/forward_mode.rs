@@ -1,4 +1,4 @@
-//! Forward mode: derivatives along one direction, computed beside the values.
+//! Forward mode: derivatives along one direction, computed with the values.
 
 use std::cell::Cell;
 use std::panic::Location;
@@ -12,7 +12,7 @@ thread_local! {
     static RUNS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Whether this thread is in a run of forward mode: tensors may have tangents then, those that a function captures too.
+/// Returns whether this thread is in a run of forward mode: then tensors may have tangents, captured ones too.
 pub(crate) fn is_running() -> bool {
     RUNS.get() > 0
 }
@@ -20,7 +20,7 @@ pub(crate) fn is_running() -> bool {
 /// An output of a function, and its tangent if it depends on a primal that has one.
 pub(crate) type Along = (AnyTensor, Result<Option<AnyTensor>, Failure>);
 
-/// The outputs of `function` at `primals` of which some have a tangent, of their shape.
+/// Returns the outputs of `function` at `primals`, with their tangents. Some primals have a tangent, of their shape.
 pub(crate) fn outputs_along(
     function: impl FnOnce(&[AnyTensor]) -> Result<Vec<AnyTensor>, Error>,
     primals: Vec<AnyTensor>,
@@ -41,17 +41,17 @@ pub(crate) fn outputs_along(
     Ok(outputs.map(|output| output.split(depth)).collect())
 }
 
-/// An output and its tangent, zeros if it depends on no primal that has one, or what forward mode lacks.
+/// Returns an output and its tangent, zeros if it depends on no primal with a tangent; or the error of forward mode.
 pub(crate) fn known((value, tangent): Along) -> Result<(AnyTensor, AnyTensor), Error> {
     let tangent = tangent.map_err(|failure| failure.error)?;
     let tangent = tangent.unwrap_or_else(|| value.zeros());
     Ok((value, tangent))
 }
 
-/// Refuses directions that do not have the shapes of the inputs.
+/// Checks that tangents have the shapes of the inputs.
 ///
 /// # Panics
-/// If there are more or fewer of them than inputs, which lists allow.
+/// If the numbers of tangents and inputs differ, which lists allow.
 #[track_caller]
 pub(crate) fn check_tangents(
     function: &'static str,

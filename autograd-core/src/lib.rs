@@ -28,15 +28,14 @@
 //! # Ok::<(), pullback::Error>(())
 //! ```
 //!
-//! Read first [`Tensor`], the values and what they know; [`custom_function`], how a function of your own becomes
-//! differentiable; and [`Gradcheck`], whether its gradient is right. [`grad()`] and [`Backward`] are the two ways
-//! to ask for gradients.
+//! Read first [`Tensor`], an array with its history; [`custom_function`], which makes your functions differentiable; and
+//! [`Gradcheck`], which checks their gradients. [`grad()`] and [`Backward`] compute gradients.
 //!
-//! The modules, from the ground up: `alloc` and `array` know no tensor, as the crate [`kernels`]; `tape` is the
-//! history and `tensor` a value with one; `engine` runs a backward pass, and `function` is what
-//! `#[custom_function]` builds on, through `__private`; [`functional`] has the derivatives of whole functions,
-//! and `gradcheck` compares any of them with finite differences. `basic` and [`ops`] are the built-in functions,
-//! written with the attribute. [`inspect`] lets others see what was recorded, and `autograd-graph` draws it.
+//! The modules, the lowest first: `thread` has the modes of a thread; `alloc` and `array` have memory and arrays, without
+//! tensors, as the crate [`kernels`]; `tape` has nodes, and `tensor` a value with its node; `engine` runs backward passes,
+//! and `function` is the basis of `#[custom_function]`, through `__private`; [`functional`] has the derivatives of whole
+//! functions, and `gradcheck` compares derivatives with finite differences. `basic` and [`ops`] are the built-in functions,
+//! written with the attribute. [`inspect`] shows what was recorded, and `autograd-graph` draws it.
 
 extern crate self as autograd_core;
 
@@ -79,8 +78,7 @@ mod tape;
 mod tensor;
 mod thread;
 
-/// Makes a differentiable function of an `impl` block or of a function; the page of
-/// `pullback::custom_function` says what it may contain.
+/// Makes a differentiable function of an `impl` block or of a function: see the page of `pullback::custom_function`.
 ///
 /// ```
 /// use pullback::ndarray::{Array1, ArrayView1, array};

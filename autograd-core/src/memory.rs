@@ -1,10 +1,10 @@
-//! The memory of large arrays, which is reused for the next ones of their size.
+//! The cache of memory for large arrays.
 //!
-//! Fresh memory costs more than most arithmetic on it: the system hands it out page by page, each zeroed, on first
-//! touch. Tensors and built-in functions therefore take the memory of large arrays from what earlier ones left.
+//! New memory costs more than most arithmetic on it: the system zeroes each page at its first use. Tensors and built-in
+//! functions therefore reuse the memory of earlier large arrays of the same size.
 //!
-//! Nothing has to be done for it. What is kept is bounded by [`set_limit`] and by what was in use at one time.
-//! Small arrays are left to the allocator.
+//! This needs no calls. The cache is limited by [`set_limit`], and by the memory that was in use at one time. Small arrays
+//! are not cached.
 //!
 //! ```
 //! use pullback::ndarray::Array1;

@@ -1,6 +1,6 @@
-//! An input of `apply`, as generated code has it: `&Tensor`, `Option<&Tensor>` or `&[&Tensor]`.
+//! Inputs of `apply` in generated code: `&Tensor`, `Option<&Tensor>` or `&[&Tensor]`.
 //!
-//! What there is to do with one has one name for all of these kinds, so that generated code need not know them.
+//! Their methods have the same names for all kinds, so that generated code does not depend on the kind.
 
 use ndarray::{Array, ArrayView, Dimension};
 
@@ -10,21 +10,21 @@ use crate::tape::Edge;
 use crate::tensor::Tensor;
 use autograd_kernels::Element;
 
-/// Tensors of one kind, to look at: arguments, saved lists, the tangents of a list.
+/// Tensors that can be viewed as arrays: arguments, saved lists, the tangents of a list.
 pub trait View: Copy {
     /// A view, an optional one, or a list.
     type View;
 
-    /// The memory of the tensors.
+    /// Returns the view.
     fn view(self) -> Self::View;
 }
 
-/// What a node can save as a tensor or as a list: arguments, outputs, intermediates.
+/// Tensors and lists that a node can save: arguments, outputs, intermediates.
 pub trait Save {
-    /// What a node holds.
+    /// The saved form.
     type Saved;
 
-    /// Saves it if a backward function that asks for it can still be called.
+    /// Saves the tensors if a backward function that needs them can be called.
     fn save(self, needed: bool) -> Option<Self::Saved>;
 }
 
@@ -32,22 +32,22 @@ pub trait Save {
 pub trait Argument: View + Save {
     /// The input without its tangent.
     type Primal;
-    /// The tangent, of a list those of its tensors.
+    /// The tangent; of a list the tangents of its tensors.
     type Tangent;
 
-    /// The largest depth of forward mode that it has a tangent of; 0 without any.
+    /// Returns the largest depth of a tangent; 0 without tangents.
     fn depth(self) -> u64;
 
-    /// Where the gradients of its tensors go.
+    /// Returns the edges of the tensors.
     fn edges(self) -> Vec<Option<Edge>>;
 
-    /// The input beneath the depth of `call`, and its tangent.
+    /// Returns the primal below the depth of `call`, and the tangent.
     fn split(self, call: &mut ForwardCall) -> (Self::Primal, Self::Tangent);
 }
 
-/// An input of one tensor at most.
+/// An input of at most one tensor.
 pub trait Single: Argument {
-    /// Where its gradient goes; `None` if none is needed or nothing is recorded.
+    /// Returns the edge of the tensor; `None` if it needs no gradient or nothing is recorded.
     fn edge(self) -> Option<Edge>;
 }
 
@@ -206,7 +206,7 @@ impl<T: Element, D: Dimension> Save for Array<T, D> {
     }
 }
 
-/// An intermediate that may be missing.
+/// An optional intermediate.
 impl<T: Element, D: Dimension> Save for Option<Array<T, D>> {
     type Saved = Saved<T>;
 

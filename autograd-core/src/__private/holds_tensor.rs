@@ -1,4 +1,4 @@
-//! Which types hold a tensor. The macro sees only names, so generated code asks here.
+//! Types that hold a tensor. The macro has only names, so generated code checks the types.
 
 use std::any::type_name;
 use std::marker::PhantomData;
@@ -10,14 +10,14 @@ use ndarray::{ArrayBase, CowRepr, OwnedArcRepr, OwnedRepr, RawData, ViewRepr};
 use crate::tensor::Tensor;
 use autograd_kernels::Element;
 
-/// A tensor, an array of floats, or what holds one.
+/// A tensor, an array of floats, or a container of one.
 pub trait HoldsTensor {
-    /// Whether a parameter of this type would lose a gradient. Arrays that are borrowed or inside something else are
-    /// data: they have left their graph where they were copied.
+    /// Whether a parameter of this type would lose a gradient. Borrowed arrays, and arrays in a container, are data: they
+    /// were copied from tensors before.
     const AS_INPUT: bool = true;
-    /// The same, inside something else.
+    /// Whether a parameter that contains this type would lose a gradient.
     const INSIDE: bool = true;
-    /// Whether what forward returns would lose its gradient.
+    /// Whether an output of this type would lose its gradient.
     const AS_OUTPUT: bool = true;
 }
 
@@ -29,7 +29,7 @@ impl<S: Storage, D> HoldsTensor for ArrayBase<S, D> {
 
 /// The memory of an array of floats.
 pub trait Storage: RawData {
-    /// Whether it is borrowed, as a tensor's is.
+    /// Whether the memory is borrowed, as that of a tensor.
     const IS_VIEW: bool = false;
 }
 
@@ -53,7 +53,7 @@ impl<V: HoldsTensor + ?Sized> HoldsTensor for &mut V {
     const INSIDE: bool = V::INSIDE;
 }
 
-/// What a parameter may hold arrays in, as data.
+/// Containers, in which a parameter may have arrays as data.
 macro_rules! holders {
     ($([$($generics:tt)*] $holder:ty),*) => {
         $(impl<$($generics)*> HoldsTensor for $holder {
@@ -73,8 +73,8 @@ holders!(
     [V: HoldsTensor + ?Sized] Arc<V>
 );
 
-/// Has the constants of [`HoldsTensor`] if `V` is one, else those of [`HoldsNone`]: the compiler looks for constants of
-/// the type before it looks for those of traits.
+/// Has the constants of [`HoldsTensor`] if `V` implements it, else those of [`HoldsNone`]: constants of a type take
+/// precedence over those of a trait.
 #[derive(Debug)]
 pub struct Probe<V: ?Sized>(PhantomData<V>);
 
@@ -95,14 +95,15 @@ pub trait HoldsNone {
 
 impl<V: ?Sized> HoldsNone for Probe<V> {}
 
-/// Refuses a value whose type the caller chooses, if it is a tensor.
+/// Checks that a value whose type is a type parameter is not a tensor.
 ///
 /// # Panics
 /// If `V` is a tensor, also by reference, in an `Option` or in a list.
 #[inline]
 #[track_caller]
 pub fn is_value<V: ?Sized>(function: &str, name: &str) {
-    // No trait can be asked here: of a type parameter only its bounds are known.
+    // By name: in a generic function `Probe` would see only the bounds of `V`, and `TypeId` would need `V: 'static` and
+    // could not look inside `&V` or `Option<V>`.
     if names_tensor(type_name::<V>()) {
         refuse(function, name, type_name::<V>());
     }
@@ -188,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn type_parameters_are_known_by_their_names() {
+    fn type_parameters_are_checked_by_name() {
         is_value::<fn(&Tensor1<f64>)>("F", "f");
         is_value::<Array1<f64>>("F", "data");
         for name in [

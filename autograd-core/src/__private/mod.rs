@@ -1,5 +1,4 @@
-//! The only door for generated code. Not part of the public interface: anything here may change with
-//! any version.
+//! The items that generated code uses. Not part of the public interface: anything here may change in any version.
 
 mod argument;
 mod holds_tensor;
@@ -57,7 +56,7 @@ macro_rules! __register {
     };
 }
 
-/// There is no catalogue.
+/// Does nothing: there is no catalogue.
 #[cfg(not(feature = "catalogue"))]
 #[doc(hidden)]
 #[macro_export]
@@ -65,7 +64,7 @@ macro_rules! __register {
     ($($function:tt)*) => {};
 }
 
-/// What is behind the name of a type that `#[tensor]` marks.
+/// The element type and dimension of a type that is marked `#[tensor]`.
 pub trait TensorType {
     /// The element type.
     type Element;
@@ -94,7 +93,7 @@ pub fn largest<const N: usize>(depths: [u64; N]) -> u64 {
     depths.into_iter().fold(0, u64::max)
 }
 
-/// Returns which inputs need a gradient.
+/// Returns for each input whether it needs a gradient.
 #[inline]
 pub fn needs<const N: usize>(edges: &[Option<Edge>; N]) -> [bool; N] {
     std::array::from_fn(|input| edges[input].is_some())
@@ -113,7 +112,7 @@ pub fn any<const N: usize>(needs: &[bool; N]) -> bool {
     note = "of tensors of a fixed rank, `x.clone().into_dyn()` has any rank"
 )]
 pub trait ListElement<T, D> {
-    /// The tensor.
+    /// Returns the tensor.
     fn as_tensor(&self) -> &Tensor<T, D>;
 }
 
@@ -144,7 +143,7 @@ pub fn detached<T: Element, D: Dimension>(list: &[&Tensor<T, D>]) -> Vec<Tensor<
     list.iter().map(|tensor| tensor.detach()).collect()
 }
 
-/// Returns the gradients of a list without their histories, `None` where nothing came.
+/// Returns the gradients of a list without their histories; `None` for undefined ones.
 pub fn detached_optional<T: Element, D: Dimension>(
     list: &[Option<&Tensor<T, D>>],
 ) -> Vec<Option<Tensor<T, D>>> {
@@ -153,7 +152,7 @@ pub fn detached_optional<T: Element, D: Dimension>(
         .collect()
 }
 
-/// Returns a list that forward returned as constants, to be attached to a node.
+/// Converts a list that forward returned to constants, to attach them to a node.
 pub fn into_outputs<T, D, O: IntoOutput<T, D>>(list: Vec<O>) -> Vec<Tensor<T, D>> {
     list.into_iter().map(IntoOutput::into_output).collect()
 }
@@ -169,7 +168,7 @@ pub trait SaveValue: Sized + 'static {
     /// Saves a copy.
     fn save(&self) -> SavedValue<Self>;
 
-    /// Saves a copy of what may be missing.
+    /// Saves a copy of an optional value.
     fn save_optional(value: Option<&Self>) -> SavedValue<Option<Self>>;
 
     /// Saves the value itself.
@@ -191,20 +190,20 @@ impl<V: Clone + Send + Sync + 'static> SaveValue for V {
     }
 }
 
-/// Saves a value if a backward function that asks for it can still be called.
+/// Saves a value if a backward function that needs it can be called.
 #[inline]
 pub fn save_if<S>(needed: bool, value: impl FnOnce() -> S) -> Option<S> {
     needed.then(value)
 }
 
-/// Returns what a node remembers of a list, or of an output that may be missing.
+/// Returns the shapes of a list or of an optional output, for its node.
 pub fn metas<'a, T: Element, D: Dimension + 'a>(
     tensors: impl IntoIterator<Item = &'a Tensor<T, D>>,
 ) -> Vec<PackedShape> {
     tensors.into_iter().map(meta).collect()
 }
 
-/// Makes constants the outputs of a node, from this number on.
+/// Attaches constants to a node, as its outputs from the number `first` on.
 pub fn attach_list<T: Element, D: Dimension>(
     tensors: Vec<Tensor<T, D>>,
     node: &Node,
@@ -215,7 +214,7 @@ pub fn attach_list<T: Element, D: Dimension>(
     tensors.map(attach).collect()
 }
 
-/// Makes a tensor that forward wrote to an output of a node.
+/// Attaches a tensor that forward wrote to to a node, as its output.
 #[inline]
 pub fn attach_in_place<T: Element, D: Dimension>(
     tensor: &mut Tensor<T, D>,
@@ -225,10 +224,10 @@ pub fn attach_in_place<T: Element, D: Dimension>(
     tensor.raw.edge = Some(output_edge(node, output_nr));
 }
 
-/// Returns what the pruning saved.
+/// Returns a saved item.
 #[inline]
 pub fn saved<S>(saved: &Option<S>) -> &S {
-    // INVARIANT: a backward function is called only for inputs that needed a gradient at `apply`, and
-    // what it asks for was saved then.
+    // INVARIANT: a backward function is called only for inputs that needed a gradient at `apply`, which saved the items
+    // that it needs.
     saved.as_ref().expect("saved for this backward function")
 }

@@ -1,32 +1,31 @@
-//! Memory for nodes and for the counted part of buffers, kept by each thread for its next ones.
+//! Blocks of memory for nodes and for the counted part of buffers, which each thread reuses.
 //!
-//! A recorded operation makes one block of each kind and the end of its node frees them: an allocator's
-//! general way there and back costs more than the rest of what they do.
+//! A recorded operation allocates one block of each kind, and dropping its node frees them: the general allocator would
+//! take more time than the rest of the operation.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::cell::Cell;
 use std::ptr::NonNull;
 
-/// The sizes of the blocks that are kept, with the smallest that gets one of it: buffers of either element
-/// type, and nodes of a few inputs. With the allocator's share they take 80 and 128 bytes.
+/// The sizes of the blocks, each with the smallest size that it is used for: buffers of either element type, and nodes of a
+/// few inputs. With the allocator's share they take 80 and 128 bytes.
 const SIZES: [(usize, usize); 2] = [(72, 56), (120, 96)];
 
 const ALIGN: usize = align_of::<usize>();
 
-/// The most blocks of each size that a thread keeps: enough for a few thousand tensors that come and go.
+/// The most free blocks of each size that a thread keeps: enough for a few thousand tensors.
 const MOST: usize = 4096;
 
-/// The place of the next block, in the memory of a free block.
+/// The memory of a free block, with the address of the next one.
 struct Unused {
     next: Option<NonNull<Unused>>,
 }
 
-/// The blocks of one size of one thread. Without a destructor of its own, which would be asked for on each
-/// access.
+/// The blocks of one size of one thread. It has no destructor, which each access would check for.
 struct Blocks {
     layout: Layout,
     first: Cell<Option<NonNull<Unused>>>,
-    /// How many more are kept; none before there is an `AtExit`, and after.
+    /// The number of blocks that can be added; 0 before `AtExit` is set, and after.
     room: Cell<usize>,
 }
 
@@ -35,7 +34,7 @@ thread_local! {
     static AT_EXIT: AtExit = const { AtExit };
 }
 
-/// Which blocks serve for this layout, if any do.
+/// Returns the kind of blocks for this layout, if there is one.
 #[inline]
 const fn kind(layout: Layout) -> Option<usize> {
     let mut kind = 0;
@@ -49,7 +48,7 @@ const fn kind(layout: Layout) -> Option<usize> {
     None
 }
 
-/// Memory for a value of this layout, whose size is not 0; every byte may be anything.
+/// Returns uninitialized memory for a value of this layout, whose size is not 0.
 #[inline]
 pub(super) fn take(layout: Layout) -> NonNull<u8> {
     debug_assert!(layout.size() > 0);
@@ -61,10 +60,10 @@ pub(super) fn take(layout: Layout) -> NonNull<u8> {
         .cast()
 }
 
-/// Takes the memory back.
+/// Frees memory.
 ///
 /// # Safety
-/// It came from `take` of this layout, on whatever thread, and it is no longer used.
+/// The memory came from `take` of this layout, on any thread, and is no longer used.
 #[inline]
 pub(super) unsafe fn give_back(block: NonNull<u8>, layout: Layout) {
     // SAFETY: by this function's own contract; blocks of a kind have its layout.
@@ -76,12 +75,12 @@ pub(super) unsafe fn give_back(block: NonNull<u8>, layout: Layout) {
     }
 }
 
-/// Of a size that is not 0. It aborts rather than unwinds, as C functions do: callers then need not keep
-/// in memory what they would drop.
+/// Allocates memory, of a size that is not 0. It aborts instead of unwinding, as C functions do: callers then need no code
+/// to drop values.
 #[inline(never)]
 extern "C" fn allocate(size: usize, align: usize) -> NonNull<Unused> {
     let layout = Layout::from_size_align(size, align).expect("the layout of a type");
-    // SAFETY: the size is not 0: `take` was asked for something.
+    // SAFETY: the size is not 0, as `take` requires.
     let memory = unsafe { alloc(layout) };
     NonNull::new(memory.cast()).unwrap_or_else(|| handle_alloc_error(layout))
 }
@@ -102,13 +101,13 @@ impl Blocks {
     #[inline]
     fn pop(&self) -> Option<NonNull<Unused>> {
         let first = self.first.get()?;
-        // SAFETY: what `push` wrote, in memory that only this thread's list refers to.
+        // SAFETY: `push` wrote it, and only this thread's list refers to it.
         self.first.set(unsafe { first.read() }.next);
         self.room.set(self.room.get() + 1);
         Some(first)
     }
 
-    /// Keeps the block, or frees it if there are enough.
+    /// Adds the block, or frees it if there are enough.
     ///
     /// # Safety
     /// The block was allocated with this layout, and it is no longer used.
@@ -120,13 +119,13 @@ impl Blocks {
             return unsafe { self.push_without_room(block) };
         }
         let next = self.first.get();
-        // SAFETY: the block is as large and as aligned as an `Unused`, and nobody else's.
+        // SAFETY: the block is as large and as aligned as an `Unused`, and not used elsewhere.
         unsafe { block.write(Unused { next }) };
         self.first.set(Some(block));
         self.room.set(room - 1);
     }
 
-    /// Without room there are enough blocks, or none yet, or the thread ends.
+    /// Adds the first block, or frees it if there are enough or the thread is ending.
     #[cold]
     unsafe fn push_without_room(&self, block: NonNull<Unused>) {
         if self.first.get().is_none() && AT_EXIT.try_with(|_| ()).is_ok() {
@@ -144,7 +143,7 @@ struct AtExit;
 
 impl Drop for AtExit {
     fn drop(&mut self) {
-        // Where thread-locals are the system's keys, the list may be gone before this is.
+        // If thread-locals are keys of the system, the list may be destroyed before this.
         let _ = BLOCKS.try_with(|blocks| {
             for blocks in blocks {
                 while let Some(block) = blocks.pop() {
@@ -162,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_come_back_last_first_and_no_more_than_enough_are_kept() {
+    fn blocks_are_reused_last_first_and_their_number_is_limited() {
         for (kind, (size, smallest)) in SIZES.into_iter().enumerate() {
             let layout = Layout::from_size_align(size, ALIGN).unwrap();
             let blocks: Vec<NonNull<u8>> = (0..MOST + 10).map(|_| take(layout)).collect();

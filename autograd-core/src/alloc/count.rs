@@ -1,18 +1,17 @@
-//! How many handles there are on something that they share.
+//! The number of handles on a shared value.
 //!
 //! # Note [Counting]
-//! Without weak handles, a count of one is the only handle, and no other can be made: to
-//! see that takes a load, and so does letting go of it. `Arc` needs a compare-exchange for the first and
-//! subtracts twice for the second.
+//! Without weak handles, a handle with a count of one is the only one, and no other can be made: checking that takes a load,
+//! and so does dropping it. `Arc` needs a compare-exchange for the first and two subtractions for the second.
 //!
-//! What others did with the value before they let go must be over when the last one drops it, or writes to
-//! it. Letting go is therefore a release, and seeing oneself alone an acquire, as in `Arc`. The test below
-//! has every interleaving of three handles tried.
+//! Accesses by other handles must happen before the last one drops the value, or writes to it. Dropping a handle is
+//! therefore a release, and reading a count of one an acquire, as in `Arc`. The test below tries every interleaving of
+//! three handles.
 
 use std::process::abort;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// What is counted with: an atomic number, of std but for the test.
+/// The atomic number: std's, or the test's.
 pub(super) trait Number {
     fn one() -> Self;
 
@@ -49,29 +48,29 @@ impl Number for AtomicU32 {
 pub(super) struct Count<N = AtomicU32>(N);
 
 impl<N: Number> Count<N> {
-    /// The first handle.
+    /// Returns a count of one.
     #[inline]
     pub(super) fn one() -> Self {
         Self(N::one())
     }
 
-    /// Whether there is no other handle. Then there will be none until this one is cloned.
+    /// Returns whether there is no other handle. Then there is none until this one is cloned.
     #[inline]
     pub(super) fn is_one(&self) -> bool {
         self.0.load(Ordering::Acquire) == 1
     }
 
-    /// One more handle.
+    /// Adds a handle.
     #[inline]
     pub(super) fn add(&self) {
         // Relaxed, as in `Arc`: a handle may be cloned.
         if self.0.fetch_add(Ordering::Relaxed) > u32::MAX / 2 {
-            // Two thousand million handles, or as many that were forgotten: the count would wrap.
+            // With two billion handles, some of them leaked, the count could wrap.
             abort();
         }
     }
 
-    /// One handle less; whether it was the last, and the value is this thread's alone.
+    /// Removes a handle, and returns whether it was the last: then only this thread uses the value.
     #[inline]
     pub(super) fn remove(&self) -> bool {
         if self.is_one() {
@@ -80,7 +79,7 @@ impl<N: Number> Count<N> {
         if self.0.fetch_sub(Ordering::Release) != 1 {
             return false;
         }
-        // The others went in the meantime, and are done with the value: this load sees what they did.
+        // The other handles were dropped meanwhile: this load synchronizes with them.
         self.0.load(Ordering::Acquire);
         true
     }
@@ -113,19 +112,19 @@ mod tests {
         }
     }
 
-    /// A value and how many handles it has; `loom` says if it is written to while others read it.
+    /// A value and its number of handles; `loom` panics if it is written to while others read it.
     struct Shared {
         count: Count<Modeled>,
         value: UnsafeCell<u32>,
     }
 
-    /// What the thread with one handle does: reads, and drops the value if its handle was the last.
-    fn read_and_let_go(shared: &Shared, drops: &AtomicU32) {
-        // SAFETY: the handle is there; `loom` checks that nobody writes.
+    /// Reads the value, and drops it if this handle was the last.
+    fn read_and_drop(shared: &Shared, drops: &AtomicU32) {
+        // SAFETY: there is a handle; `loom` checks that no thread writes.
         let value = shared.value.with(|value| unsafe { *value });
         assert_eq!(value, 7);
         if shared.count.remove() {
-            // SAFETY: it was the last one; `loom` checks that nobody reads any more.
+            // SAFETY: it was the last one; `loom` checks that no thread reads.
             shared.value.with_mut(|value| unsafe { *value = 0 });
             drops.fetch_add(1, Ordering::Relaxed);
         }
@@ -143,10 +142,10 @@ mod tests {
                 .map(|_| {
                     shared.count.add();
                     let (shared, drops) = (Arc::clone(&shared), std::sync::Arc::clone(&drops));
-                    thread::spawn(move || read_and_let_go(&shared, &drops))
+                    thread::spawn(move || read_and_drop(&shared, &drops))
                 })
                 .collect();
-            read_and_let_go(&shared, &drops);
+            read_and_drop(&shared, &drops);
             for other in others {
                 other.join().unwrap();
             }
@@ -155,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_alone_may_write() {
+    fn the_only_handle_may_write() {
         loom::model(|| {
             let shared = Arc::new(Shared {
                 count: Count::one(),
@@ -165,13 +164,13 @@ mod tests {
             let drops = std::sync::Arc::new(AtomicU32::new(0));
             let other = {
                 let (shared, drops) = (Arc::clone(&shared), std::sync::Arc::clone(&drops));
-                thread::spawn(move || read_and_let_go(&shared, &drops))
+                thread::spawn(move || read_and_drop(&shared, &drops))
             };
             if shared.count.is_one() {
-                // SAFETY: the other handle is gone; `loom` checks that nobody reads any more.
+                // SAFETY: the other handle is gone; `loom` checks that no thread reads.
                 shared.value.with_mut(|value| unsafe { *value = 7 });
             }
-            read_and_let_go(&shared, &drops);
+            read_and_drop(&shared, &drops);
             other.join().unwrap();
             assert_eq!(drops.load(Ordering::Relaxed), 1);
         });

@@ -1,7 +1,6 @@
-//! A counted pointer for what buffers share.
+//! A counted pointer for buffers.
 //!
-//! See Note \[Counting\] in `count` for what it has over `Arc`. Memory is taken from, and given back to, the
-//! thread's own blocks.
+//! Note \[Counting\] in `count` compares it with `Arc`. Its memory is a block of the thread.
 
 use std::alloc::Layout;
 use std::fmt;
@@ -12,7 +11,7 @@ use std::ptr::NonNull;
 use super::blocks;
 use super::count::Count;
 
-/// One of the handles on a value, which is dropped with the last of them.
+/// A handle on a value, which is dropped with its last handle.
 pub(crate) struct Counted<V> {
     block: NonNull<Block<V>>,
     owns: PhantomData<Block<V>>,
@@ -30,16 +29,16 @@ unsafe impl<V: Send + Sync> Send for Counted<V> {}
 unsafe impl<V: Send + Sync> Sync for Counted<V> {}
 
 impl<V> Counted<V> {
-    /// What the value takes with its count.
+    /// The size of the value with its count.
     #[cfg(test)]
     pub(crate) const SIZE: usize = size_of::<Block<V>>();
 
-    /// The first handle.
+    /// Makes the first handle.
     #[inline]
     pub(crate) fn new(value: V) -> Self {
         let block: NonNull<Block<V>> = blocks::take(Layout::new::<Block<V>>()).cast();
         let count = Count::one();
-        // SAFETY: `take` gives memory for a `Block<V>` that nobody else has.
+        // SAFETY: `take` gives memory for a new `Block<V>`.
         unsafe {
             block.write(Block { count, value });
         }
@@ -49,19 +48,19 @@ impl<V> Counted<V> {
         }
     }
 
-    /// Whether there is no other handle. Then there will be none until this one is cloned.
+    /// Returns whether there is no other handle. Then there is none until this one is cloned.
     #[inline]
     pub(crate) fn is_only(&self) -> bool {
         self.block().count.is_one()
     }
 
-    /// Whether both are handles on the same value.
+    /// Returns whether both are handles on the same value.
     #[cfg(test)]
     pub(crate) fn is(&self, other: &Self) -> bool {
         self.block == other.block
     }
 
-    /// The value, to write to; `None` if there are other handles.
+    /// Returns the value for writing; `None` if there are other handles.
     #[inline]
     pub(crate) fn get_mut(&mut self) -> Option<&mut V> {
         if !self.is_only() {
@@ -71,7 +70,7 @@ impl<V> Counted<V> {
         Some(unsafe { &mut self.block.as_mut().value })
     }
 
-    /// The value itself, or the handle if there are others.
+    /// Returns the value itself, or the handle if there are others.
     #[inline]
     pub(crate) fn into_inner(self) -> Result<V, Self> {
         if !self.is_only() {
@@ -95,7 +94,7 @@ impl<V> Counted<V> {
         unsafe { self.block.as_ref() }
     }
 
-    /// Drops the value, which has no handle any more.
+    /// Drops the value, which has no handles.
     fn release(block: NonNull<Block<V>>) {
         // SAFETY: as in `into_inner`.
         unsafe {

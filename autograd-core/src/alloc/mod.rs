@@ -1,7 +1,7 @@
-//! Counted handles, and the memory behind them: what buffers and nodes are held by.
+//! Counted handles for buffers and nodes, and their memory.
 //!
-//! `counted` is a handle on a value, `thin` one on a value behind a trait; `count` is what both count with,
-//! `blocks` where their memory comes from.
+//! `counted` is a handle on a value, `thin` a handle on a trait object; both use `count` for the number of handles and
+//! `blocks` for memory.
 
 #![allow(unsafe_code, reason = "each block has its argument")]
 

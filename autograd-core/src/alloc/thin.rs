@@ -1,8 +1,8 @@
-//! A counted pointer of one word to a value of any type, known by a trait.
+//! A counted pointer of one word to a trait object.
 //!
-//! Nodes of the tape are such values. An `Arc<dyn Trait>` takes two words in each edge, counts weak handles
-//! too, and asks the value's type for everything; here what all values have, their *head*, is read
-//! directly, and dropping the last handle costs a load.
+//! Nodes of the tape are such objects. An `Arc<dyn Trait>` takes two words in each edge, counts weak handles too, and needs a
+//! virtual call for everything; here the *head*, which all objects have, is read directly, and dropping the last handle
+//! takes a load.
 
 use std::alloc::Layout;
 use std::marker::PhantomData;
@@ -13,17 +13,17 @@ use std::sync::atomic::AtomicBool;
 use super::blocks;
 use super::count::Count;
 
-/// One of the handles on a value of some type that is known as a `T`, with its head.
+/// A handle on a value of any type that implements the trait object `T`, with its head.
 pub(crate) struct Thin<H, T: ?Sized> {
     start: NonNull<Start<H, T>>,
     owns: PhantomData<(H, T)>,
 }
 
-/// What every block begins with.
+/// The start of every block.
 struct Start<H, T: ?Sized> {
     count: Count,
     flag: AtomicBool,
-    /// The value of this very block.
+    /// Returns the value of this block.
     value: NonNull<T>,
     head: H,
 }
@@ -41,7 +41,7 @@ unsafe impl<H: Send + Sync, T: ?Sized + Send + Sync> Send for Thin<H, T> {}
 unsafe impl<H: Send + Sync, T: ?Sized + Send + Sync> Sync for Thin<H, T> {}
 
 impl<H, T: ?Sized> Thin<H, T> {
-    /// The first handle on `value`, which `known` shows as a `T`.
+    /// Makes the first handle on `value`, which `known` converts to a `T`.
     #[inline]
     pub(crate) fn new<V>(head: H, value: V, known: impl FnOnce(&mut V) -> &mut T) -> Self {
         let layout = Layout::new::<Block<H, T, V>>();
@@ -55,7 +55,7 @@ impl<H, T: ?Sized> Thin<H, T> {
             let is_whole =
                 size_of_val(shown) == size_of::<V>() && align_of_val(shown) == align_of::<V>();
             let shown: *mut T = shown;
-            // `known` is safe code, but may show something else: a part of the value, or another one.
+            // `known` is safe code, but may return another reference: to a part of the value, or to another value.
             if !(is_whole && std::ptr::addr_eq(shown, place)) {
                 place.drop_in_place();
                 blocks::give_back(block.cast(), layout);
@@ -75,7 +75,7 @@ impl<H, T: ?Sized> Thin<H, T> {
         }
     }
 
-    /// What a value takes with its count and its head.
+    /// The size of a value with its count and head.
     #[cfg(test)]
     pub(crate) const fn size_of<V>() -> usize {
         size_of::<Block<H, T, V>>()
@@ -86,19 +86,19 @@ impl<H, T: ?Sized> Thin<H, T> {
         &self.start().head
     }
 
-    /// A flag for any holder of a handle, false at first.
+    /// Returns a flag that all handles share, false at first.
     #[inline]
     pub(crate) fn flag(&self) -> &AtomicBool {
         &self.start().flag
     }
 
-    /// Whether there is no other handle. Then there will be none until this one is cloned.
+    /// Returns whether there is no other handle. Then there is none until this one is cloned.
     #[inline]
     pub(crate) fn is_only(&self) -> bool {
         self.start().count.is_one()
     }
 
-    /// The value, to write to; `None` if there are other handles.
+    /// Returns the value for writing; `None` if there are other handles.
     #[inline]
     pub(crate) fn get_mut(&mut self) -> Option<&mut T> {
         if !self.is_only() {
@@ -109,7 +109,7 @@ impl<H, T: ?Sized> Thin<H, T> {
         Some(unsafe { value.as_mut() })
     }
 
-    /// The same for all handles on a value, and for no other value that is there at the same time.
+    /// Returns the address of the value, which is that of no other value at the same time.
     #[inline]
     pub(crate) fn address(&self) -> usize {
         self.start.addr().get()
@@ -121,7 +121,7 @@ impl<H, T: ?Sized> Thin<H, T> {
         unsafe { self.start.as_ref() }
     }
 
-    /// Frees a block that has no handle any more.
+    /// Frees a block without handles.
     fn release(start: NonNull<Start<H, T>>) {
         // SAFETY: the caller had the last handle, so the block is this function's own. The value is that of a
         // `Block` that `new` allocated, with the layout that its fields have one after the other.

@@ -1,4 +1,4 @@
-//! Writing to a buffer that no other handle sees.
+//! Writing to buffers without other handles.
 
 use ndarray::{ArrayViewMut, Dimension, ShapeBuilder};
 
@@ -6,13 +6,13 @@ use super::{Buffer, Elements, Memory};
 use autograd_kernels::Element;
 
 impl<T: Element> Buffer<T> {
-    /// Whether no other handle sees the elements.
+    /// Returns whether no other handle holds the elements.
     #[inline]
     pub(crate) fn is_own(&self) -> bool {
         self.0.is_only() && !matches!(self.0.elements, Elements::Part(_) | Elements::Foreign(_))
     }
 
-    /// The elements in row-major order, if they are so in memory that no other handle sees.
+    /// Returns the elements for writing, if memory has row-major order and no other handle holds it.
     #[inline]
     pub(crate) fn own_slice_mut(&mut self) -> Option<&mut [T]> {
         let body = self.0.get_mut()?;
@@ -23,7 +23,7 @@ impl<T: Element> Buffer<T> {
         }
     }
 
-    /// The array, to write to; `None` if others see its elements.
+    /// Returns a view for writing; `None` if another handle holds the elements.
     pub(crate) fn own_view_mut<D: Dimension>(&mut self) -> Option<ArrayViewMut<'_, T, D>> {
         let body = self.0.get_mut()?;
         let dimension: D = body.shape.dimension()?;

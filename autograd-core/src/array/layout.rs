@@ -1,14 +1,14 @@
-//! Layouts other than row-major: of arrays whose axes are in another order, and of views into a buffer.
+//! Layouts other than row-major order: arrays with permuted axes, and views into a buffer.
 
 use ndarray::{Array, ArrayViewD, Dimension, IxDyn};
 
 use super::{Buffer, Elements, Memory, Shape, row_major};
 use autograd_kernels::Element;
 
-/// Any other than the row-major order.
+/// A layout other than row-major order.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
-    /// Index of the element at the lowest address; 0 where the memory is the buffer's own.
+    /// The index of the element at the lowest address; 0 in the buffer's own memory.
     pub(super) lowest: usize,
     strides: Vec<isize>,
 }
@@ -28,9 +28,8 @@ impl<T: Element> Buffer<T> {
         Self::new(Elements::Owned(Memory(elements)), shape, Some(layout))
     }
 
-    /// Another look at the same elements: transposed, sliced, broadcast, without a copy. `look` gets
-    /// `base` as ndarray shows it and returns a view into the same memory. All of it in row-major
-    /// order, as when it has only been given another shape, needs no layout.
+    /// Returns a view of the elements of `base` without a copy: transposed, sliced, broadcast. `look` converts an ndarray view
+    /// of `base` to a view into the same memory. All elements in row-major order, as after a reshape, need no layout.
     pub(crate) fn part(
         base: &Self,
         look: impl for<'a> FnOnce(&'a ArrayViewD<'a, T>) -> ArrayViewD<'a, T>,
@@ -54,7 +53,7 @@ impl<T: Element> Buffer<T> {
 }
 
 impl Layout {
-    /// ndarray writes negative strides as the two's complement.
+    /// Returns the strides; ndarray encodes negative ones as two's complement.
     #[expect(clippy::cast_sign_loss, reason = "ndarray's own encoding")]
     pub(super) fn dimension<D: Dimension>(&self) -> D {
         let mut dimension = D::zeros(self.strides.len());
@@ -65,7 +64,7 @@ impl Layout {
     }
 }
 
-/// Where the element at the lowest address is, given where the first one is.
+/// Returns the index of the element at the lowest address, given that of the first element.
 fn lowest_address(first: usize, shape: &[usize], strides: &[isize]) -> usize {
     if shape.contains(&0) {
         return 0;
@@ -89,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_sees_its_base() {
+    fn a_part_shares_the_memory_of_its_base() {
         let base = Buffer::from_array(counting(3, 4));
         let part = Buffer::part(&base, |view| view.slice(s![1.., ..;-2]).into_dyn());
         assert_eq!(part.view::<Ix2>(), counting(3, 4).slice(s![1.., ..;-2]));

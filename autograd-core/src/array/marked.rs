@@ -1,10 +1,10 @@
-//! Structs with a type parameter that nothing of them depends on.
+//! Structs with a type parameter that is only a marker.
 
-/// Defines a struct of one field and of a marker, `PhantomData` of its last parameter, with a function
-/// that sees a reference to the field as one to the struct, whatever the parameter is.
+/// Defines a struct of one field and a marker, `PhantomData` of its last parameter, with a function that converts a
+/// reference to the field to a reference to the struct, for any parameter.
 ///
-/// A tensor's rank is such a parameter: under another one it is the same tensor, and need not be copied,
-/// not even its handles, to be seen so.
+/// A tensor's rank is such a parameter: a reference to a tensor is converted to one of another rank without a copy, also of
+/// its handles.
 macro_rules! marked {
     (
         $(#[$attribute:meta])*

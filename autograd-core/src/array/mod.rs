@@ -1,9 +1,7 @@
-//! Where storage meets ndarray: one buffer type of any rank, shared by reference count and copied on
-//! write.
+//! Buffers: arrays of any rank, shared by reference count and copied on write.
 //!
-//! A [`Buffer`] knows its shape and strides but not, in its type, its rank: the engine that passes
-//! buffers along is compiled once for each element type. Authors of functions see ndarray's own
-//! typed arrays, which [`Buffer::view`] and [`Buffer::into_array`] make from it without copying.
+//! A [`Buffer`] has its shape and strides, but no rank in its type: the engine is compiled once for each element type.
+//! Authors of functions use ndarray's typed arrays, which [`Buffer::view`] and [`Buffer::into_array`] make without copying.
 //!
 //! The handle on a buffer is a `Counted` of `crate::alloc`; the memory of large arrays comes from
 //! `autograd_kernels::memory`.
@@ -27,11 +25,11 @@ use crate::alloc::Counted;
 use autograd_kernels::{Element, Shape, checks, memory, row_major};
 use layout::Layout;
 
-/// The most elements that a buffer keeps in its counted part. A chain of scalar functions then costs
-/// one allocation a value instead of two.
+/// The most elements that a buffer stores in its counted part. A chain of scalar functions then needs one allocation for
+/// each value instead of two.
 const INLINE: usize = 2;
 
-/// An array of any rank: elements, shape and strides. A clone is a second handle on the same.
+/// An array of any rank: elements, shape and strides. A clone is a second handle on the same array.
 #[derive(Debug)]
 pub struct Buffer<T>(Counted<Body<T>>);
 
@@ -39,25 +37,24 @@ pub struct Buffer<T>(Counted<Body<T>>);
 struct Body<T> {
     elements: Elements<T>,
     shape: Shape,
-    /// `None`: row-major from the first element on, as nearly every array is. Then the elements are as
-    /// many as the shape says.
+    /// `None` for row-major order from the first element on, as in nearly every array. Then the number of elements is that
+    /// of the shape.
     layout: Option<Box<Layout>>,
 }
 
 #[derive(Debug)]
 enum Elements<T> {
-    /// The first `shape.size()` of these.
+    /// The first `shape.size()` of these elements.
     Inline([T; INLINE]),
     Owned(Memory<T>),
-    /// The elements of another buffer, seen with another shape or other strides. The base is never
-    /// itself a `Part`, so a view of a view does not keep a chain alive.
+    /// The elements of another buffer, with another shape or other strides. The base is never a `Part`, so a view of a view
+    /// does not keep a chain alive.
     Part(Buffer<T>),
-    /// Memory that belongs to something else, which is only read. It has as many elements as the shape
-    /// says whenever it is looked at.
+    /// The memory of another owner, which is only read. The number of its elements is checked at each access.
     Foreign(Foreign<T>),
 }
 
-/// What owns memory that was not allocated here.
+/// The owner of memory that was not allocated here.
 struct Foreign<T>(Box<dyn AsRef<[T]> + Send + Sync>);
 
 impl<T> fmt::Debug for Foreign<T> {
@@ -66,7 +63,7 @@ impl<T> fmt::Debug for Foreign<T> {
     }
 }
 
-/// Elements whose memory goes back to where it is kept.
+/// Elements whose memory is returned to the cache.
 #[derive(Debug)]
 struct Memory<T>(Vec<T>);
 
@@ -94,8 +91,8 @@ impl<T: Element> Buffer<T> {
         }))
     }
 
-    /// Takes over the array's memory where its elements are contiguous, in any order of axes.
-    /// Of an array with gaps, such as a slice of a larger one, what it shows is copied.
+    /// Takes over the array's memory if its elements are contiguous, in any order of axes. Copies the elements of an array
+    /// with gaps, such as a slice of a larger one.
     #[inline]
     pub(crate) fn from_array<D: Dimension>(array: Array<T, D>) -> Self {
         if !array.is_standard_layout() {
@@ -110,17 +107,17 @@ impl<T: Element> Buffer<T> {
         Self::row_major(elements, shape)
     }
 
-    /// Of as many elements as the shape has.
+    /// Makes a buffer of the shape's number of elements.
     #[inline]
     fn row_major(elements: Vec<T>, shape: Shape) -> Self {
         debug_assert_eq!(elements.len(), shape.size());
         Self::new(Elements::Owned(Memory(elements)), shape, None)
     }
 
-    /// Looks into memory that `owner` keeps, in row-major order. A vector is taken over.
+    /// Makes a buffer of the elements of `owner`, in row-major order. A vector is taken over.
     ///
     /// # Panics
-    /// If it does not have as many elements as the shape.
+    /// If the owner does not have as many elements as the shape.
     #[track_caller]
     pub(crate) fn foreign(shape: Shape, owner: impl AsRef<[T]> + Send + Sync + 'static) -> Self {
         let elements = owner.as_ref().len();
@@ -133,13 +130,12 @@ impl<T: Element> Buffer<T> {
         if let Some(vector) = vector.and_then(Option::take) {
             return Self::row_major(vector, shape);
         }
-        // INVARIANT: taken above alone.
+        // INVARIANT: taken only above, from a vector.
         let owner = Box::new(owner.expect("an owner"));
         Self::new(Elements::Foreign(Foreign(owner)), shape, None)
     }
 
-    /// As [`from_array`](Self::from_array), for what is saved: a value of a few elements moves into the
-    /// counted part.
+    /// Makes a buffer like [`from_array`](Self::from_array), with a few elements in the counted part.
     #[inline]
     pub(crate) fn compact<D: Dimension>(array: Array<T, D>) -> Self {
         if array.len() <= INLINE
@@ -150,7 +146,7 @@ impl<T: Element> Buffer<T> {
         Self::from_array(array)
     }
 
-    /// Every element is `value`.
+    /// Makes a buffer of equal elements.
     pub(crate) fn filled(shape: Shape, value: T) -> Self {
         let size = shape.size();
         if size <= INLINE {
@@ -166,7 +162,7 @@ impl<T: Element> Buffer<T> {
         &self.0.shape
     }
 
-    /// All the memory that the buffer looks into.
+    /// Returns all memory that the buffer holds.
     #[inline]
     fn memory(&self) -> &[T] {
         match &self.0.elements {
@@ -175,7 +171,7 @@ impl<T: Element> Buffer<T> {
             Elements::Part(base) => base.memory(),
             Elements::Foreign(Foreign(owner)) => {
                 let elements = (**owner).as_ref();
-                // An owner is code of a user's, which may return anything.
+                // An owner is user code, which may return anything.
                 assert_eq!(
                     elements.len(),
                     self.0.shape.size(),
@@ -186,22 +182,22 @@ impl<T: Element> Buffer<T> {
         }
     }
 
-    /// The address of the memory that the buffer looks into, and its bytes.
+    /// Returns the address and the bytes of the memory that the buffer holds.
     pub(crate) fn held(&self) -> (usize, usize) {
         let memory = self.memory();
         (memory.as_ptr().addr(), size_of_val(memory))
     }
 
-    /// The elements in row-major order, if memory has them so.
+    /// Returns the elements in row-major order, if memory has that order.
     #[inline]
     pub(crate) fn as_slice(&self) -> Option<&[T]> {
         self.0.layout.is_none().then(|| self.memory())
     }
 
-    /// The array as ndarray shows it.
+    /// Returns an ndarray view.
     ///
     /// # Panics
-    /// If `D` has another rank than the buffer: a typed tensor's never has.
+    /// If `D` has another rank than the buffer, which a typed tensor's never has.
     #[inline]
     pub(crate) fn view<D: Dimension>(&self) -> ArrayView<'_, T, D> {
         let dimension: D = dimension(self.shape());
@@ -209,7 +205,7 @@ impl<T: Element> Buffer<T> {
         let Some(layout) = &self.0.layout else {
             debug_assert_eq!(memory.len(), self.shape().size());
             // SAFETY: without a layout the memory has one element for each of the shape's, in row-major
-            // order; it lives, and is not written to, as long as `self` is borrowed.
+            // order; it is valid, and not written to, as long as `self` is borrowed.
             return unsafe { ArrayView::from_shape_ptr(dimension, memory.as_ptr()) };
         };
         let strided = dimension.strides(layout.dimension());
@@ -218,7 +214,7 @@ impl<T: Element> Buffer<T> {
             .expect("the layout fits the memory")
     }
 
-    /// The array: with the buffer's memory if there is no other handle, else a copy.
+    /// Converts to an array, without a copy if there is no other handle.
     #[inline]
     pub(crate) fn into_array<D: Dimension>(self) -> Array<T, D> {
         let body = match self.0.into_inner() {
@@ -236,7 +232,7 @@ impl<T: Element> Buffer<T> {
         Array::from_shape_vec(strided, elements).expect("the layout fits the memory")
     }
 
-    /// The elements in row-major order: the buffer's memory if there is no other handle and it has them so, else a copy.
+    /// Converts to the elements in row-major order, without a copy if memory has that order and there is no other handle.
     pub(crate) fn into_elements(self) -> Vec<T> {
         let buffer = match self.0.into_inner() {
             Ok(Body {
@@ -255,7 +251,7 @@ impl<T: Element> Buffer<T> {
         elements
     }
 
-    /// A copy of the array.
+    /// Returns a copy of the array.
     pub(crate) fn copied<D: Dimension>(&self) -> Array<T, D> {
         let Some(elements) = self.as_slice() else {
             let view = self.view();
@@ -269,7 +265,7 @@ impl<T: Element> Buffer<T> {
         in_shape(copy, self.shape())
     }
 
-    /// Adds `other`, of the same shape, element by element: in place where no other handle sees the memory.
+    /// Adds `other`, of the same shape, element by element, in place if no other handle holds the memory.
     pub(crate) fn add_assign(&mut self, other: &Self) {
         debug_assert_eq!(self.shape(), other.shape());
         if let Some(elements) = self.own_slice_mut()
@@ -299,15 +295,15 @@ fn dimension<D: Dimension>(shape: &Shape) -> D {
     dimension.expect("the rank of the type is the buffer's")
 }
 
-/// The array of all elements in row-major order.
+/// Makes an array of elements in row-major order.
 #[inline]
 fn in_shape<T: Element, D: Dimension>(elements: Vec<T>, shape: &Shape) -> Array<T, D> {
     assert_eq!(elements.len(), shape.size(), "one element for each");
-    // SAFETY: as many elements as the shape has, as was just seen.
+    // SAFETY: the shape has this number of elements, as was asserted.
     unsafe { Array::from_shape_vec_unchecked(dimension::<D>(shape), elements) }
 }
 
-/// A few elements, for the counted part.
+/// Copies a few elements into the counted part.
 #[inline]
 fn inline<T: Element>(elements: &[T]) -> Elements<T> {
     Elements::Inline(match *elements {
@@ -388,7 +384,7 @@ mod tests {
 
     #[test]
     fn shared_buffers_are_small() {
-        // What a scalar takes, with its count; see the size of a node in `function::record`.
+        // The size of a scalar with its count; see the size of a node in `function::record`.
         assert_eq!(Counted::<Body<f32>>::SIZE, 72);
         assert_eq!(size_of::<Buffer<f32>>(), 8);
         assert_eq!(

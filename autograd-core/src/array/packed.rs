@@ -1,13 +1,12 @@
-//! A shape in three words, for what is stored a million times.
+//! Shapes in three words, for nodes.
 
 use autograd_kernels::Shape;
 
-/// The most axes that are kept without an allocation, if none is longer than a `u32` can say.
+/// The most axes that are stored without an allocation, if all lengths fit a `u32`.
 const INLINE: usize = 5;
 
-/// The shape of an output, as its node has it. With it a node of one input that saves one tensor fits
-/// into 128 bytes with the allocator's own share, the largest size that glibc gives and takes back in
-/// a few instructions.
+/// The shape of an output in its node. With it a node of one input and one saved tensor takes 128 bytes with the allocator's
+/// share, the largest size that glibc allocates and frees in a few instructions.
 #[derive(Clone, Debug)]
 #[doc(hidden)]
 pub struct PackedShape(Repr);
@@ -19,7 +18,7 @@ enum Repr {
 }
 
 impl PackedShape {
-    /// The shape, to read.
+    /// Returns the shape.
     pub(crate) fn unpack(&self) -> Shape {
         match &self.0 {
             Repr::Heap(shape) => (**shape).clone(),
@@ -48,7 +47,7 @@ impl From<&Shape> for PackedShape {
 }
 
 impl PackedShape {
-    /// Of a shape with more axes, or longer ones, than most have.
+    /// Packs a shape with more or longer axes than most have.
     #[cold]
     fn long(shape: &Shape) -> Self {
         let mut lengths = [0; INLINE];
@@ -86,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shapes_come_back() {
+    fn shapes_are_unpacked_unchanged() {
         let long = u32::MAX as usize + 1;
         let shapes: [&[usize]; 7] = [
             &[],

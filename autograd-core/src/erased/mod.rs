@@ -1,7 +1,7 @@
-//! Tensors whose element type and rank are forgotten, and typed ones that become them.
+//! Tensors without element type and rank in their type, and conversions of typed tensors to them.
 //!
-//! What takes a function of tensors (a gradient check, forward mode) is written once on these; `typed` has
-//! the forms in which tensors are given to a function.
+//! Code that takes a function of tensors, such as a gradient check or forward mode, is written once on these; `typed` has
+//! the forms of inputs and outputs of functions.
 
 mod typed;
 
@@ -29,13 +29,13 @@ use autograd_kernels::{Any, Element, ElementType, Family};
 /// ```
 #[derive(Clone, Debug)]
 pub enum AnyTensor {
-    /// Of `f32`.
+    /// A tensor of `f32`.
     F32(TensorD<f32>),
-    /// Of `f64`.
+    /// A tensor of `f64`.
     F64(TensorD<f64>),
 }
 
-/// Of either element type.
+/// Tensors of either element type.
 struct Tensors;
 
 impl Family for Tensors {
@@ -98,13 +98,12 @@ impl AnyTensor {
         either!(self, tensor => tensor.raw.edge.as_ref())
     }
 
-    /// Returns the tensor, `None` if its elements are of another type.
+    /// Returns the tensor; `None` if it has another element type.
     pub fn to_tensor<T: Element>(&self) -> Option<TensorD<T>> {
         self.clone().into_tensor()
     }
 
-    /// Returns the tensor itself, so that its memory may be taken out of it; `None` if its elements are of
-    /// another type.
+    /// Converts to the tensor, without a second handle on its memory; `None` if it has another element type.
     pub fn into_tensor<T: Element>(self) -> Option<TensorD<T>> {
         T::from_any::<Tensors>(match self {
             Self::F32(tensor) => Any::F32(tensor),
@@ -129,58 +128,58 @@ impl AnyTensor {
         either!(self, tensor => tensor.len())
     }
 
-    /// The same tensor with another history.
+    /// Replaces the history.
     pub(crate) fn with_edge(self, edge: Option<Edge>) -> Self {
         either!(self, map tensor => Tensor::from_raw(tensor.raw.with_edge(edge)))
     }
 
-    /// The largest depth that the tensor has a tangent of; 0 without any.
+    /// Returns the largest depth of a tangent of the tensor; 0 without tangents.
     pub(crate) fn depth(&self) -> u64 {
         either!(self, tensor => tensor.raw.depth())
     }
 
-    /// Why there is no tangent at `depth`, if a function on the way could not give one.
+    /// Returns the failure of the tangent of `depth`, if it failed.
     pub(crate) fn failure(&self, depth: u64) -> Option<Failure> {
         either!(self, tensor => tensor.raw.failure(depth))
     }
 
-    /// The value alone.
+    /// Drops history and tangents.
     pub(crate) fn into_constant(self) -> Self {
         either!(self, map tensor => Tensor::constant(tensor.raw.buffer))
     }
 
-    /// The value and its history, without tangents.
+    /// Returns the value with its history, without tangents.
     pub(crate) fn without_tangents(&self) -> Self {
         either!(self, map tensor => {
             Tensor::from_raw(RawTensor::new(tensor.raw.buffer.clone(), tensor.raw.edge.clone()))
         })
     }
 
-    /// The value as a new leaf.
+    /// Returns a new leaf with the value.
     pub(crate) fn leaf(&self) -> Self {
         either!(self, map tensor => tensor.detach().set_requires_grad(true))
     }
 
-    /// A copy in row-major order that nothing else shares.
+    /// Returns a copy in row-major order.
     pub(crate) fn copy(&self) -> Self {
         either!(self, map tensor => Tensor::from(tensor.view().as_standard_layout().into_owned()))
     }
 
-    /// The elements in row-major order.
+    /// Returns the elements in row-major order.
     pub(crate) fn values(&self) -> Vec<f64> {
-        // Through slices: step by step through any number of axes takes longer than many a function.
+        // Through a slice: iterating over any number of axes is slow.
         either!(self, tensor => {
             let view = tensor.view();
             let in_order = view.as_standard_layout();
-            // INVARIANT: it was given the standard layout.
+            // INVARIANT: the array has standard layout.
             let elements = in_order.as_slice().expect("one piece");
             elements.iter().map(|value| value.as_f64()).collect()
         })
     }
 
-    /// One element, counted in row-major order.
+    /// Returns the element at an index in row-major order.
     pub(crate) fn value(&self, entry: usize) -> f64 {
-        // INVARIANT: `entry` counts the elements of this tensor.
+        // INVARIANT: `entry` is an index of an element.
         either!(self, tensor => {
             let view = tensor.view();
             match view.as_slice() {
@@ -190,7 +189,7 @@ impl AnyTensor {
         })
     }
 
-    /// Sets one element, in place if nothing else shares the memory.
+    /// Sets one element, in place if no other handle holds the memory.
     pub(crate) fn set(&mut self, entry: usize, value: f64) {
         let empty = Self::F64(Tensor::from(ArrayD::zeros(IxDyn(&[0]))));
         *self = either!(std::mem::replace(self, empty), map tensor => {
@@ -198,24 +197,24 @@ impl AnyTensor {
             let value = Element::from_f64(value);
             match array.as_slice_mut() {
                 Some(elements) => elements[entry] = value,
-                // INVARIANT: `entry` counts the elements of this array.
+                // INVARIANT: `entry` is an index of an element.
                 None => *array.iter_mut().nth(entry).expect("an entry of the tensor") = value,
             }
             Tensor::from(array)
         });
     }
 
-    /// The same tensor with a tangent, of the same element type, on top.
+    /// Adds a tangent of the same element type.
     pub(crate) fn with_tangent(self, depth: u64, tangent: Self) -> Self {
         match (self, tangent) {
             (Self::F32(primal), Self::F32(tangent)) => Self::F32(dual(primal, depth, tangent)),
             (Self::F64(primal), Self::F64(tangent)) => Self::F64(dual(primal, depth, tangent)),
-            // INVARIANT: primals and tangents are of one type, `InputTensors`.
+            // INVARIANT: primals and tangents have the types of the same `InputTensors`.
             _ => unreachable!("a tangent of another element type"),
         }
     }
 
-    /// What is beneath `depth`, and the tangent there, if there is one.
+    /// Returns the primal below `depth`, and the tangent of that depth, if there is one.
     pub(crate) fn split(self, depth: u64) -> (Self, Result<Option<Self>, Failure>) {
         either!(self, tensor => {
             let (primal, tangent) = tensor.raw.split(depth);
@@ -228,14 +227,14 @@ impl AnyTensor {
         })
     }
 
-    /// Zeros of the same shape, with a one at `entry`.
+    /// Returns zeros of the same shape, with a one at `entry`.
     pub(crate) fn one_hot(&self, entry: usize) -> Self {
         let mut seed = self.zeros();
         seed.set(entry, 1.0);
         seed
     }
 
-    /// Zeros of the same shape.
+    /// Returns zeros of the same shape.
     pub(crate) fn zeros(&self) -> Self {
         either!(self, map tensor => {
             Tensor::constant(Buffer::filled(tensor.to_shape(), Element::from_f64(0.0)))
@@ -244,7 +243,7 @@ impl AnyTensor {
 
     pub(crate) fn into_typed<T: Element, D: Dimension>(self) -> Tensor<T, D> {
         let tensor = self.into_tensor::<T>();
-        // INVARIANT: what is read as a type was written as that type, or computed for it.
+        // INVARIANT: a tensor is read as the type that it was written as, or computed for.
         Tensor::from_raw(tensor.expect("the element type that was written").raw)
     }
 }

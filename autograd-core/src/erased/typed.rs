@@ -1,5 +1,5 @@
-//! The tensors that functions take and return, in their types: one, a list, or a tuple of these. How they become
-//! tensors whose types are forgotten, and are read back.
+//! Inputs and outputs of functions, with their types: a tensor, a list, or a tuple of these; and their conversions to and
+//! from `AnyTensor`s.
 
 use ndarray::Dimension;
 
@@ -8,11 +8,10 @@ use crate::error::{Error, ErrorKind};
 use crate::tensor::Tensor;
 use autograd_kernels::Element;
 
-/// The tensors that a function takes, and that it is differentiated by: a tensor by reference, a list of
-/// tensors of one type (a slice, an array or a vector by reference), or a tuple of up to twelve of these. The
-/// element types and ranks of a tuple's tensors may differ.
+/// The tensor inputs of a function: a tensor by reference, a list of tensors of one type (a slice, an array or a vector by
+/// reference), or a tuple of up to twelve of these. The element types and ranks of a tuple's tensors may differ.
 ///
-/// Errors count the tensors from 0, those of a list one by one. A rank that is generic has to be `'static`:
+/// Errors count the tensors from 0, and those of a list one by one. A generic rank must be `'static`:
 /// `D: Dimension + 'static`.
 ///
 /// ```
@@ -27,7 +26,7 @@ use autograd_kernels::Element;
 /// assert_eq!((first.to_array(), third.to_array()), (array![15.0], array![6.0]));
 /// assert_eq!((dx.to_array(), all.len(), all[1].to_array()), (array![30.0], 3, array![10.0]));
 ///
-/// /// How this program checks all of its functions.
+/// /// Checks a function as this program needs it.
 /// fn check<I: InputTensors>(function: impl Fn(I::Refs<'_>) -> Tensor<f64>, inputs: I) -> Result<(), Error> {
 ///     Gradcheck::new().second_order().thorough().run(function, inputs)
 /// }
@@ -36,11 +35,11 @@ use autograd_kernels::Element;
 /// # Ok::<(), pullback::Error>(())
 /// ```
 pub trait InputTensors {
-    /// The same tensors for any lifetime: what the function is called with. A list is a slice.
+    /// The arguments of the function: the same tensors for any lifetime. A list is a slice.
     type Refs<'a>;
-    /// Tensors of the same types by value: the gradients, for example. A list is a `Vec`.
+    /// Tensors of the same types by value, such as gradients. A list is a `Vec`.
     type Owned: OutputTensors;
-    /// The same, `None` for a tensor without a gradient.
+    /// Optional tensors of the same types; `None` for a tensor without a gradient.
     type Optional;
 
     #[doc(hidden)]
@@ -64,7 +63,7 @@ pub trait InputTensors {
     }
 }
 
-/// The tensors that a function returns: a tensor, a `Vec` of tensors of one type, or a tuple of up to twelve of
+/// The tensor outputs of a function: a tensor, a `Vec` of tensors of one type, or a tuple of up to twelve of
 /// these.
 ///
 /// ```
@@ -80,7 +79,7 @@ pub trait InputTensors {
 /// # Ok::<(), pullback::Error>(())
 /// ```
 pub trait OutputTensors: Sized {
-    /// The lengths of the lists among them: what their types do not say.
+    /// The lengths of the lists, which are not in their types.
     #[doc(hidden)]
     type Lengths: Copy + PartialEq + Send + Sync + 'static;
 
@@ -93,11 +92,11 @@ pub trait OutputTensors: Sized {
     #[doc(hidden)]
     fn read(lengths: Self::Lengths, from: Reader<'_, AnyTensor>) -> Self;
 
-    /// How many tensors there are, beside those of lists.
+    /// The number of tensors, without those of lists.
     #[doc(hidden)]
     const SINGLE: usize;
 
-    /// Reads what may be of other types; a list is all that is left.
+    /// Reads tensors that may have other types; a list takes all remaining ones.
     #[doc(hidden)]
     fn check(from: Reader<'_, (usize, AnyTensor)>) -> Option<Result<Self, ErrorKind>>;
 
@@ -114,13 +113,13 @@ pub trait OutputTensors: Sized {
     }
 }
 
-/// The lengths of the lists among inputs.
+/// The lengths of the lists of inputs.
 pub(crate) type Lengths<I> = <<I as InputTensors>::Owned as OutputTensors>::Lengths;
 
-/// A function of tensors whose types are forgotten.
+/// A function of tensors of any types.
 pub(crate) type ErasedFn<'f> = dyn Fn(&[AnyTensor]) -> Result<Vec<AnyTensor>, Error> + 'f;
 
-/// `function`, of inputs with lists of these lengths, as one of tensors whose types are forgotten.
+/// Converts `function`, of inputs with lists of these lengths, to a function of tensors of any types.
 pub(crate) fn erased<I: InputTensors, O: OutputTensors>(
     lengths: Lengths<I>,
     function: impl for<'a> Fn(I::Refs<'a>) -> O,
@@ -128,11 +127,11 @@ pub(crate) fn erased<I: InputTensors, O: OutputTensors>(
     move |tensors| Ok(I::with(lengths, tensors, |refs| function(refs)).into_erased())
 }
 
-/// What is read back, in the order in which it was written.
+/// Tensors to read, in the order in which they were written.
 pub(crate) type Reader<'r, T> = &'r mut dyn Iterator<Item = T>;
 
 fn next<T>(from: Reader<'_, T>) -> T {
-    // INVARIANT: as many are read as were written, see `Lengths`.
+    // INVARIANT: the same number is read as was written, see `Lengths`.
     from.next().expect("a tensor for each that was written")
 }
 
@@ -250,28 +249,28 @@ macro_rules! each_tuple {
         $crate::each_tuple!($tuple: () A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7 I 8 J 9 K 10 L 11);
     };
     ($tuple:ident: ($($before:tt)*)) => {};
-    ($tuple:ident: ($($before:tt)*) $Name:ident $place:tt $($after:tt)*) => {
-        $tuple!($($before)* $Name $place);
-        $crate::each_tuple!($tuple: ($($before)* $Name $place) $($after)*);
+    ($tuple:ident: ($($before:tt)*) $Name:ident $index:tt $($after:tt)*) => {
+        $tuple!($($before)* $Name $index);
+        $crate::each_tuple!($tuple: ($($before)* $Name $index) $($after)*);
     };
 }
 pub use each_tuple;
 
 macro_rules! tuple {
-    ($($Name:ident $place:tt)+) => {
+    ($($Name:ident $index:tt)+) => {
         impl<$($Name: OutputTensors),+> OutputTensors for ($($Name,)+) {
             type Lengths = ($($Name::Lengths,)+);
 
             fn lengths(&self) -> Self::Lengths {
-                ($(self.$place.lengths(),)+)
+                ($(self.$index.lengths(),)+)
             }
 
             fn write(self, to: &mut Vec<AnyTensor>) {
-                $(self.$place.write(to);)+
+                $(self.$index.write(to);)+
             }
 
             fn read(lengths: Self::Lengths, from: Reader<'_, AnyTensor>) -> Self {
-                ($($Name::read(lengths.$place, from),)+)
+                ($($Name::read(lengths.$index, from),)+)
             }
 
             const SINGLE: usize = 0 $(+ $Name::SINGLE)+;
@@ -292,18 +291,18 @@ macro_rules! tuple {
             type Optional = ($($Name::Optional,)+);
 
             fn to_tensors(&self) -> Self::Owned {
-                ($(self.$place.to_tensors(),)+)
+                ($(self.$index.to_tensors(),)+)
             }
 
             fn refs(tensors: &Self::Owned) -> Self::Refs<'_> {
-                ($($Name::refs(&tensors.$place),)+)
+                ($($Name::refs(&tensors.$index),)+)
             }
 
             fn read_optional(
                 lengths: Lengths<Self>,
                 from: Reader<'_, Option<AnyTensor>>,
             ) -> Self::Optional {
-                ($($Name::read_optional(lengths.$place, from),)+)
+                ($($Name::read_optional(lengths.$index, from),)+)
             }
         }
     };
