@@ -41,25 +41,25 @@ unsafe impl<H: Send + Sync, T: ?Sized + Send + Sync> Send for Thin<H, T> {}
 unsafe impl<H: Send + Sync, T: ?Sized + Send + Sync> Sync for Thin<H, T> {}
 
 impl<H, T: ?Sized> Thin<H, T> {
-    /// Makes the first handle on `value`, which `known` converts to a `T`.
+    /// Makes the first handle on `value`, which `as_dyn` converts to a `T`.
     #[inline]
-    pub(crate) fn new<V>(head: H, value: V, known: impl FnOnce(&mut V) -> &mut T) -> Self {
+    pub(crate) fn new<V>(head: H, value: V, as_dyn: impl FnOnce(&mut V) -> &mut T) -> Self {
         let layout = Layout::new::<Block<H, T, V>>();
         let block: NonNull<Block<H, T, V>> = blocks::take(layout).cast();
         // SAFETY: the memory is new and has the layout of a `Block`; each field is written once before it is
-        // read. If `known` panics, the memory is leaked and nothing else.
+        // read. If `as_dyn` panics, the memory is leaked and nothing else.
         unsafe {
-            let place = &raw mut (*block.as_ptr()).value;
-            place.write(value);
-            let shown = known(&mut *place);
+            let slot = &raw mut (*block.as_ptr()).value;
+            slot.write(value);
+            let shown = as_dyn(&mut *slot);
             let is_whole =
                 size_of_val(shown) == size_of::<V>() && align_of_val(shown) == align_of::<V>();
             let shown: *mut T = shown;
-            // `known` is safe code, but may return another reference: to a part of the value, or to another value.
-            if !(is_whole && std::ptr::addr_eq(shown, place)) {
-                place.drop_in_place();
+            // `as_dyn` is safe code, but may return another reference: to a part of the value, or to another value.
+            if !(is_whole && std::ptr::addr_eq(shown, slot)) {
+                slot.drop_in_place();
                 blocks::give_back(block.cast(), layout);
-                panic!("a value is known by the whole of it");
+                panic!("`as_dyn` must return the whole value");
             }
             let start = &raw mut (*block.as_ptr()).start;
             start.write(Start {

@@ -4,8 +4,8 @@ use super::pass::Pass;
 use crate::tape::{AnyGradient, Node, Retained, Undo};
 
 pub(super) fn accumulate_leaf(node: &Node, grad: AnyGradient) {
-    if let Some(place) = node.0.accumulated() {
-        place.accumulate(grad);
+    if let Some(accumulated) = node.0.accumulated() {
+        accumulated.accumulate(grad);
     }
 }
 
@@ -16,11 +16,11 @@ pub(super) fn accumulate_and_call_hooks(pass: &mut Pass<'_>, retained: Retained)
     pass.take_leaves(|node, grad| leaves.push((node, grad)));
     let retained = retained.into_iter();
     let mut undo: Vec<Undo> = retained
-        .map(|(place, grad)| place.accumulate_unsettled(grad))
+        .map(|(accumulated, grad)| accumulated.accumulate_unsettled(grad))
         .collect();
     for (node, mut grad) in leaves {
-        let place = node.0.accumulated();
-        undo.extend(place.map(|place| place.accumulate_unsettled(grad.share())));
+        let accumulated = node.0.accumulated();
+        undo.extend(accumulated.map(|accumulated| accumulated.accumulate_unsettled(grad.share())));
         if let Some(hooks) = node.0.hooks() {
             hooks.after_accumulation(node, grad);
         }

@@ -362,8 +362,7 @@ mod tests {
 
     #[test]
     fn a_node_of_one_input_and_one_saved_tensor_is_small() {
-        // A link of a long chain is this and the buffer that it saves, whose size `array` knows; the bar
-        // is 250 bytes.
+        // A link of a long chain is this node and the buffer that it saves (see `array`): less than 250 bytes.
         type Link = FunctionNode<(Option<Saved<f32>>, ()), [Option<Edge>; 1], [PackedShape; 1]>;
         assert_eq!(Node::size_of::<Link>(), 120);
     }

@@ -114,7 +114,7 @@ impl<O: ExampleOutputs<Tensors = O> + OutputTensors> ExampleOutputs for Result<O
 }
 
 macro_rules! tuple {
-    ($($Name:ident $place:tt)+) => {
+    ($($Name:ident $index:tt)+) => {
         impl<$($Name: Batch),+> Batch for ($($Name,)+) {
             type Example = ($($Name::Example,)+);
         }
