@@ -51,6 +51,7 @@ mod roots;
 mod rules;
 mod saved;
 mod short;
+mod sources;
 mod state;
 mod thorough;
 mod threads;

@@ -1,4 +1,4 @@
-//! The modules of a crate, and where its names lead.
+//! The sources of the workspace: the modules of each crate, and the definitions of their names.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,17 +7,23 @@ use std::path::{Path, PathBuf};
 use syn::{Attribute, Ident, Item, ItemImpl, UseTree, Visibility};
 
 /// A path of modules from the crate's root.
-pub(super) type ModulePath = Vec<String>;
+pub(crate) type ModulePath = Vec<String>;
 
-/// A crate: the items of each of its modules, and the files that they stand in.
-pub(super) struct Crate {
-    modules: BTreeMap<ModulePath, Vec<Item>>,
-    files: BTreeMap<ModulePath, PathBuf>,
+/// The sources of a crate, without those of tests.
+pub(crate) struct Crate {
+    pub(crate) modules: BTreeMap<ModulePath, Module>,
 }
 
-/// What a name means.
+pub(crate) struct Module {
+    pub(crate) items: Vec<Item>,
+    pub(crate) file: PathBuf,
+    /// Whether the module, or one around it, is `#[doc(hidden)]`.
+    is_hidden: bool,
+}
+
+/// The definition of a public name.
 #[derive(Clone)]
-pub(super) enum Place<'a> {
+pub(crate) enum Place<'a> {
     Module(ModulePath),
     /// With the module that it is defined in.
     Item(ModulePath, &'a Item),
@@ -25,31 +31,70 @@ pub(super) enum Place<'a> {
     Elsewhere(String),
 }
 
+/// Returns the folder of the workspace.
+pub(crate) fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Returns the files below a folder whose names end with `.` and `extension`.
+pub(crate) fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let entries =
+        fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut found = Vec::new();
+    for path in entries.map(|entry| entry.expect("a readable folder").path()) {
+        if path.is_dir() {
+            found.extend(files(&path, extension));
+        } else if path.extension().is_some_and(|own| own == extension) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+pub(crate) fn text(file: &Path) -> String {
+    fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+}
+
+/// Returns a file's path from the workspace's folder.
+pub(crate) fn short(file: &Path) -> String {
+    let path = file.strip_prefix(root()).unwrap_or(file);
+    path.display().to_string()
+}
+
+/// Returns the blocks of code in Markdown, each with the words after its opening mark.
+pub(crate) fn fences(markdown: &str) -> Vec<(String, String)> {
+    let mut fences = Vec::new();
+    let mut open: Option<(String, String)> = None;
+    for line in markdown.lines() {
+        match (line.trim().strip_prefix("```"), open.take()) {
+            (Some(kind), None) => open = Some((kind.to_owned(), String::new())),
+            (Some(_), Some(fence)) => fences.push(fence),
+            (None, Some((kind, code))) => open = Some((kind, code + line + "\n")),
+            (None, None) => {}
+        }
+    }
+    fences
+}
+
 impl Crate {
-    /// Reads `lib.rs` and the modules below it, without those of tests.
-    pub(super) fn read(folder: &Path) -> Self {
+    /// Reads `lib.rs` and the modules below it.
+    pub(crate) fn read(folder: &str) -> Self {
+        let folder = root().join(folder);
         let mut own = Self {
             modules: BTreeMap::new(),
-            files: BTreeMap::new(),
         };
-        own.add(&folder.join("lib.rs"), folder, ModulePath::new());
+        own.add(&folder.join("lib.rs"), &folder, ModulePath::new(), false);
         own
     }
 
-    /// The file of a module.
-    pub(super) fn file(&self, module: &[String]) -> &Path {
-        &self.files[module]
-    }
-
-    /// The public names of a module. One name may stand for a function and a module.
-    pub(super) fn exports(&self, module: &[String]) -> Vec<(String, Place<'_>)> {
+    /// Returns the public names of a module. One name may be that of a function and of a module.
+    pub(crate) fn exports(&self, module: &[String]) -> Vec<(String, Place<'_>)> {
         let mut found = Vec::new();
-        for item in &self.modules[module] {
+        for item in &self.modules[module].items {
             match item {
                 Item::Use(item) if is_public(&item.vis) && is_seen(&item.attrs) => {
-                    let mut leaves = Vec::new();
-                    leaves_of(&item.tree, &mut Vec::new(), &mut leaves);
-                    for (name, path) in leaves {
+                    for (name, path) in leaves(&item.tree) {
                         found.extend(self.exported(module, &name, &path));
                     }
                 }
@@ -67,7 +112,7 @@ impl Crate {
         found
     }
 
-    /// What `pub use path as name` exports; the names of another module for a glob.
+    /// Returns what `pub use path as name` exports; for a glob, the names of the other module.
     fn exported(&self, module: &[String], name: &str, path: &[String]) -> Vec<(String, Place<'_>)> {
         if name == "*" {
             let target = self.walk(module, path).expect("a module of the crate");
@@ -83,7 +128,7 @@ impl Crate {
             .collect()
     }
 
-    /// The module that a path leads to.
+    /// Returns the module that a path leads to.
     fn walk(&self, module: &[String], path: &[String]) -> Option<ModulePath> {
         let mut at = module.to_vec();
         for (place, segment) in path.iter().enumerate() {
@@ -96,10 +141,13 @@ impl Crate {
                 name => at.push(name.to_owned()),
             }
         }
-        self.modules.contains_key(&at).then_some(at)
+        self.modules
+            .get(&at)
+            .is_some_and(|found| !found.is_hidden)
+            .then_some(at)
     }
 
-    /// What a path means in a module; nothing if that is not in the sources of this crate.
+    /// Returns what a path means in a module; nothing if that is not in the sources of this crate.
     fn resolve(&self, module: &[String], path: &[String]) -> Vec<Place<'_>> {
         let Some((name, parents)) = path.split_last() else {
             return Vec::new();
@@ -108,10 +156,9 @@ impl Crate {
             return Vec::new();
         };
         let mut found = Vec::new();
-        for item in &self.modules[&parent] {
+        for item in &self.modules[&parent].items {
             if let Item::Use(item) = item {
-                let mut leaves = Vec::new();
-                leaves_of(&item.tree, &mut Vec::new(), &mut leaves);
+                let leaves = leaves(&item.tree);
                 let leaf = leaves.iter().find(|(leaf, to)| leaf == name && to != path);
                 if let Some((_, to)) = leaf {
                     found.extend(self.resolve(&parent, to));
@@ -126,20 +173,18 @@ impl Crate {
         found
     }
 
-    /// Every impl with its module.
-    pub(super) fn impls(&self) -> impl Iterator<Item = (&ModulePath, &ItemImpl)> {
-        let all = self
-            .modules
-            .iter()
-            .flat_map(|(module, items)| items.iter().map(move |item| (module, item)));
-        all.filter_map(|(module, item)| match item {
-            Item::Impl(item) if is_seen(&item.attrs) => Some((module, item)),
+    /// Returns every impl with its module.
+    pub(crate) fn impls(&self) -> impl Iterator<Item = (&ModulePath, &ItemImpl)> {
+        let seen = self.modules.iter().filter(|(_, module)| !module.is_hidden);
+        let all = seen.flat_map(|(path, module)| module.items.iter().map(move |item| (path, item)));
+        all.filter_map(|(path, item)| match item {
+            Item::Impl(item) if is_seen(&item.attrs) => Some((path, item)),
             _ => None,
         })
     }
 
-    /// The modules that define something of this name.
-    pub(super) fn homes(&self, name: &str) -> Vec<&ModulePath> {
+    /// Returns the modules that define a type or a trait of this name.
+    pub(crate) fn homes(&self, name: &str) -> Vec<&ModulePath> {
         let defines = |items: &[Item]| {
             let mut heads = items
                 .iter()
@@ -147,34 +192,46 @@ impl Crate {
                 .filter_map(head);
             heads.any(|(own, ..)| own == name)
         };
-        let homes = self.modules.iter().filter(|(_, items)| defines(items));
-        homes.map(|(module, _)| module).collect()
+        let seen = self.modules.iter().filter(|(_, module)| !module.is_hidden);
+        let homes = seen.filter(|(_, module)| defines(&module.items));
+        homes.map(|(path, _)| path).collect()
     }
 
-    fn add(&mut self, file: &Path, folder: &Path, module: ModulePath) {
-        let text =
-            fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-        let parsed =
-            syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-        self.insert(parsed.items, file, folder, module);
+    fn add(&mut self, file: &Path, folder: &Path, path: ModulePath, is_hidden: bool) {
+        let parsed = syn::parse_file(&text(file));
+        let parsed = parsed.unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        self.insert(parsed.items, file, folder, path, is_hidden);
     }
 
-    fn insert(&mut self, items: Vec<Item>, file: &Path, folder: &Path, module: ModulePath) {
+    fn insert(
+        &mut self,
+        items: Vec<Item>,
+        file: &Path,
+        folder: &Path,
+        path: ModulePath,
+        is_hidden: bool,
+    ) {
         for item in &items {
             let Item::Mod(inner) = item else { continue };
-            if !is_seen(&inner.attrs) {
+            if is_for_tests(&inner.attrs) {
                 continue;
             }
+            let is_hidden = is_hidden || !is_seen(&inner.attrs);
             let name = inner.ident.to_string();
-            let path = [&module[..], std::slice::from_ref(&name)].concat();
+            let path = [&path[..], std::slice::from_ref(&name)].concat();
             let below = folder.join(&name);
             match &inner.content {
-                Some((_, items)) => self.insert(items.clone(), file, &below, path),
-                None => self.add(&file_of(&below), &below, path),
+                Some((_, items)) => self.insert(items.clone(), file, &below, path, is_hidden),
+                None => self.add(&file_of(&below), &below, path, is_hidden),
             }
         }
-        self.files.insert(module.clone(), file.to_owned());
-        self.modules.insert(module, items);
+        let file = file.to_owned();
+        let module = Module {
+            items,
+            file,
+            is_hidden,
+        };
+        self.modules.insert(path, module);
     }
 }
 
@@ -187,7 +244,7 @@ fn file_of(below: &Path) -> PathBuf {
     }
 }
 
-/// What a name means where it is defined.
+/// Returns the place of an item in the module that defines it.
 fn own<'a>(module: &[String], name: &Ident, item: &'a Item) -> Place<'a> {
     match item {
         Item::Mod(_) => Place::Module([module, &[name.to_string()]].concat()),
@@ -195,27 +252,36 @@ fn own<'a>(module: &[String], name: &Ident, item: &'a Item) -> Place<'a> {
     }
 }
 
-/// The names that a `use` brings in, each with its path.
-fn leaves_of(tree: &UseTree, path: &mut Vec<String>, leaves: &mut Vec<(String, Vec<String>)>) {
-    let with = |path: &[String], last: &Ident| [path, &[last.to_string()]].concat();
+/// Returns the names that a `use` imports, each with its path; a glob is the name `*` with the path before it.
+pub(crate) fn leaves(tree: &UseTree) -> Vec<(String, Vec<String>)> {
+    let mut leaves = Vec::new();
+    add_leaves(tree, &mut Vec::new(), &mut leaves);
+    leaves
+}
+
+fn add_leaves(tree: &UseTree, path: &mut Vec<String>, leaves: &mut Vec<(String, Vec<String>)>) {
+    let with = |path: &[String], last: &Ident| match path {
+        [.., before] if last == "self" => (before.clone(), path.to_vec()),
+        _ => (last.to_string(), [path, &[last.to_string()]].concat()),
+    };
     match tree {
         UseTree::Path(inner) => {
             path.push(inner.ident.to_string());
-            leaves_of(&inner.tree, path, leaves);
+            add_leaves(&inner.tree, path, leaves);
             path.pop();
         }
-        UseTree::Name(name) => leaves.push((name.ident.to_string(), with(path, &name.ident))),
-        UseTree::Rename(name) => leaves.push((name.rename.to_string(), with(path, &name.ident))),
+        UseTree::Name(name) => leaves.push(with(path, &name.ident)),
+        UseTree::Rename(name) => leaves.push((name.rename.to_string(), with(path, &name.ident).1)),
         UseTree::Glob(_) => leaves.push(("*".to_owned(), path.clone())),
         UseTree::Group(group) => group
             .items
             .iter()
-            .for_each(|tree| leaves_of(tree, path, leaves)),
+            .for_each(|tree| add_leaves(tree, path, leaves)),
     }
 }
 
-/// Name, visibility and attributes of what can be named.
-pub(super) fn head(item: &Item) -> Option<(&Ident, &Visibility, &[Attribute])> {
+/// Returns the name, visibility and attributes of an item that has a name.
+pub(crate) fn head(item: &Item) -> Option<(&Ident, &Visibility, &[Attribute])> {
     Some(match item {
         Item::Const(item) => (&item.ident, &item.vis, &item.attrs),
         Item::Enum(item) => (&item.ident, &item.vis, &item.attrs),
@@ -229,18 +295,25 @@ pub(super) fn head(item: &Item) -> Option<(&Ident, &Visibility, &[Attribute])> {
     })
 }
 
-pub(super) fn is_public(visibility: &Visibility) -> bool {
+pub(crate) fn is_public(visibility: &Visibility) -> bool {
     matches!(visibility, Visibility::Public(_))
 }
 
-/// Neither of tests alone nor hidden.
-pub(super) fn is_seen(attributes: &[Attribute]) -> bool {
-    !attributes.iter().any(|attribute| {
+/// Returns whether an item is neither for tests alone nor hidden.
+pub(crate) fn is_seen(attributes: &[Attribute]) -> bool {
+    !is_for_tests(attributes) && !has(attributes, "doc", "hidden")
+}
+
+/// Returns whether an item is compiled for tests alone.
+pub(crate) fn is_for_tests(attributes: &[Attribute]) -> bool {
+    has(attributes, "cfg", "test")
+}
+
+fn has(attributes: &[Attribute], name: &str, inside: &str) -> bool {
+    attributes.iter().any(|attribute| {
         let syn::Meta::List(list) = &attribute.meta else {
             return false;
         };
-        let inside = list.tokens.to_string();
-        (list.path.is_ident("cfg") && inside == "test")
-            || (list.path.is_ident("doc") && inside == "hidden")
+        list.path.is_ident(name) && list.tokens.to_string() == inside
     })
 }

@@ -1,4 +1,4 @@
-//! The same elements in another shape.
+//! The elements of a tensor in another shape.
 
 use std::marker::PhantomData;
 
@@ -8,18 +8,6 @@ use crate::kernels::checks::{has_axis, has_rank, size};
 use crate::{Element, Shape, Tensor, custom_function, kernels};
 
 /// The elements of a tensor, in row-major order, in another shape.
-///
-/// ```
-/// use pullback::{Tensor, Tensor2, ops::Reshape};
-/// use pullback::ndarray::array;
-///
-/// let x = Tensor::from(array![1.0, 2.0, 3.0, 4.0]).set_requires_grad(true);
-/// let y: Tensor2<f64> = Reshape::apply(&x, &[2, 2]);
-/// assert_eq!(y.to_array(), array![[1.0, 2.0], [3.0, 4.0]]);
-/// y.backward_with(array![[1.0, 2.0], [3.0, 4.0]])?;
-/// assert_eq!(x.grad(), Some(array![1.0, 2.0, 3.0, 4.0]));
-/// # Ok::<(), pullback::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct Reshape<T, D, E>(PhantomData<(T, D, E)>);
 

@@ -14,7 +14,10 @@ use crate::{Element, Tensor, custom_function, kernels};
 ///
 /// let x = Tensor::from(array![1.0, 2.0]);
 /// assert_eq!((&x + 1.0).to_array(), array![2.0, 3.0]);
-/// assert_eq!((&x - 1.0).to_array(), array![0.0, 1.0]);
+/// assert_eq!((1.0 - &x).to_array(), array![0.0, -1.0]);
+/// assert_eq!((2.0 * &x).to_array(), array![2.0, 4.0]);
+/// assert_eq!((&x / 4.0).to_array(), array![0.25, 0.5]);
+/// assert_eq!((1.0 / &x).to_array(), array![1.0, 0.5]);
 /// ```
 #[derive(Debug)]
 pub struct AddScalar<T, D>(PhantomData<(T, D)>);
@@ -39,13 +42,6 @@ impl<T: Element, D: Dimension> AddScalar<T, D> {
 }
 
 /// c − x for a number c.
-///
-/// ```
-/// use pullback::Tensor;
-/// use pullback::ndarray::array;
-///
-/// assert_eq!((1.0 - Tensor::from(array![1.0_f64, 2.0])).to_array(), array![0.0, -1.0]);
-/// ```
 #[derive(Debug)]
 pub struct ScalarSub<T, D>(PhantomData<(T, D)>);
 
@@ -69,13 +65,6 @@ impl<T: Element, D: Dimension> ScalarSub<T, D> {
 }
 
 /// c · x for a number c.
-///
-/// ```
-/// use pullback::Tensor;
-/// use pullback::ndarray::array;
-///
-/// assert_eq!((2.0 * Tensor::from(array![1.0_f64, 2.0])).to_array(), array![2.0, 4.0]);
-/// ```
 #[derive(Debug)]
 pub struct MulScalar<T, D>(PhantomData<(T, D)>);
 
@@ -99,13 +88,6 @@ impl<T: Element, D: Dimension> MulScalar<T, D> {
 }
 
 /// x / c for a number c. Not x · (1/c), which rounds twice.
-///
-/// ```
-/// use pullback::Tensor;
-/// use pullback::ndarray::array;
-///
-/// assert_eq!((Tensor::from(array![1.0, 2.0]) / 4.0).to_array(), array![0.25, 0.5]);
-/// ```
 #[derive(Debug)]
 pub struct DivScalar<T, D>(PhantomData<(T, D)>);
 
@@ -129,13 +111,6 @@ impl<T: Element, D: Dimension> DivScalar<T, D> {
 }
 
 /// c / x for a number c.
-///
-/// ```
-/// use pullback::Tensor;
-/// use pullback::ndarray::array;
-///
-/// assert_eq!((1.0 / Tensor::from(array![1.0_f64, 2.0])).to_array(), array![1.0, 0.5]);
-/// ```
 #[derive(Debug)]
 pub struct ScalarDiv<T, D>(PhantomData<(T, D)>);
 

@@ -9,18 +9,6 @@ use crate::kernels::counted;
 use crate::{Element, Shape, Tensor, custom_function, kernels};
 
 /// A part of a tensor, without a copy.
-///
-/// ```
-/// use pullback::{Tensor, Tensor1, ndarray::s, ops::Slice};
-/// use pullback::ndarray::array;
-///
-/// let x = Tensor::from(array![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).set_requires_grad(true);
-/// let y: Tensor1<f64> = Slice::apply(&x, s![1, ..;2].as_ref());
-/// assert_eq!(y.to_array(), array![4.0, 6.0]);
-/// y.sum().backward()?;
-/// assert_eq!(x.grad(), Some(array![[0.0, 0.0, 0.0], [1.0, 0.0, 1.0]]));
-/// # Ok::<(), pullback::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct Slice<T, D, E>(PhantomData<(T, D, E)>);
 

@@ -9,18 +9,6 @@ use crate::kernels::checks::has_rank;
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// Tensors of one shape, stacked along a new axis.
-///
-/// ```
-/// use pullback::{Tensor, Tensor2, ndarray::Axis, ops::Stack};
-/// use pullback::ndarray::array;
-///
-/// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
-/// let y: Tensor2<f64> = Stack::apply(Axis(1), &[&x, &x.detach()]);
-/// assert_eq!(y.to_array(), array![[1.0, 1.0], [2.0, 2.0]]);
-/// y.backward_with(array![[1.0, 0.0], [10.0, 0.0]])?;
-/// assert_eq!(x.grad(), Some(array![1.0, 10.0])); // its column
-/// # Ok::<(), pullback::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct Stack<T, D, E>(PhantomData<(T, D, E)>);
 

@@ -8,18 +8,6 @@ use ndarray::{Array, Array0, ArrayView, Dimension};
 use crate::{Element, Shape, Tensor, Tensor0, custom_function, kernels};
 
 /// The sum of all elements, added pairwise.
-///
-/// ```
-/// use pullback::{Tensor, ops::Sum};
-/// use pullback::ndarray::array;
-///
-/// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]).set_requires_grad(true);
-/// let y = Sum::apply(&x);
-/// assert_eq!(y.item(), 10.0);
-/// y.backward()?;
-/// assert_eq!(x.grad(), Some(array![[1.0, 1.0], [1.0, 1.0]]));
-/// # Ok::<(), pullback::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct Sum<T, D>(PhantomData<(T, D)>);
 
@@ -61,13 +49,6 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     }
 
     /// Returns the mean of all elements; NaN if there are none.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// assert_eq!(Tensor::from(array![1.0, 2.0, 6.0]).mean().item(), 3.0);
-    /// ```
     #[must_use]
     #[track_caller]
     pub fn mean(&self) -> Tensor0<T> {
@@ -78,7 +59,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
 /// The sum of tensors of one shape, from the first to the last; of none, 0 if their rank is 0.
 ///
 /// # Panics
-/// If there are none, and their rank is not 0: the sum would have no shape. As `+`, if shapes do not broadcast.
+/// If there are none, and their rank is not 0: the sum would have no shape. If shapes do not broadcast.
 ///
 /// ```
 /// use pullback::{Tensor, Tensor0, Tensor1};
@@ -105,7 +86,7 @@ impl<'a, T: Element, D: Dimension> iter::Sum<&'a Self> for Tensor<T, D> {
     }
 }
 
-/// The sum of no tensors.
+/// Returns the sum of no tensors.
 fn nothing<T: Element, D: Dimension>() -> Tensor<T, D> {
     assert!(D::NDIM == Some(0), "the sum of no tensors has no shape");
     Tensor::from(Array::zeros(D::default()))

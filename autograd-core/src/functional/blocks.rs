@@ -1,5 +1,4 @@
-//! The types of Jacobians: a block for each pair of an output and an input, whose rank is the sum of
-//! theirs.
+//! The types of Jacobians: a block for each pair of an output and an input. The rank of a block is the sum of both.
 
 use ndarray::{DimAdd, Dimension};
 
@@ -7,7 +6,7 @@ use crate::erased::{AnyTensor, InputTensors, OutputTensors, Reader, each_tuple};
 use crate::tensor::Tensor;
 use autograd_kernels::Element;
 
-/// The inputs of a function as one output of the rank of `E` sees them: one row of a Jacobian.
+/// Inputs whose derivatives are a row of a Jacobian: the row of an output of the rank of `E`.
 ///
 /// ```
 /// use pullback::{Tensor, functional::jacobian};
@@ -26,7 +25,7 @@ pub trait JacobianRow<E>: InputTensors {
     fn row(blocks: Reader<'_, AnyTensor>) -> Self::Row;
 }
 
-/// The outputs of a function of `I`: what its Jacobian is made of.
+/// Outputs of a function of `I`, which have a Jacobian.
 ///
 /// ```
 /// use pullback::{Tensor, functional::jacobian};
@@ -39,14 +38,14 @@ pub trait JacobianRow<E>: InputTensors {
 /// # Ok::<(), pullback::Error>(())
 /// ```
 pub trait Jacobian<I>: OutputTensors {
-    /// For each output, a tensor for each input. One output, or one input, is not in a tuple.
+    /// The Jacobian: for each output, a tensor for each input. A single output or input is not in a tuple.
     type Blocks;
 
     #[doc(hidden)]
     fn blocks(blocks: Reader<'_, AnyTensor>) -> Self::Blocks;
 }
 
-/// A block's rank: the sum of two.
+/// The dimension of a block: the sum of two.
 type Sum<E, D> = <E as DimAdd<D>>::Output;
 
 impl<T: Element, D: Dimension + 'static, E: Dimension + DimAdd<D>> JacobianRow<E>

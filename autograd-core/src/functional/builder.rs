@@ -1,4 +1,4 @@
-//! [`Functional`]: the derivatives of functions, with options.
+//! [`Functional`] computes derivatives of functions, with options.
 
 use std::cell::Cell;
 use std::panic::Location;
@@ -18,8 +18,8 @@ type Blocks<O, I> = <O as Jacobian<I>>::Blocks;
 /// The blocks of the Hessian of a function of `I`.
 type HessianBlocks<I> = Blocks<<I as InputTensors>::Owned, I>;
 
-/// The derivatives of functions, with options. Without any, the functions of
-/// [this module](crate::functional) are shorter; they have the examples of each derivative.
+/// Computes derivatives of functions, with options. Without options, the functions of [this module](crate::functional)
+/// are shorter; they document each derivative.
 ///
 /// ```
 /// use pullback::functional::Functional;
@@ -41,24 +41,13 @@ pub struct Functional {
 }
 
 impl Functional {
-    /// No graph, not strict, by backward passes.
-    ///
-    /// ```
-    /// use pullback::{Tensor, functional::{Functional, jacobian}};
-    /// use pullback::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![1.0, 2.0]);
-    /// let plain = jacobian(|x| x * x, &x)?;
-    /// assert_eq!(Functional::new().jacobian(|x| x * x, &x)?.to_array(), plain.to_array());
-    /// # Ok::<(), pullback::Error>(())
-    /// ```
+    /// Returns the default options: no graph, not strict, backward passes.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Records what is computed, so that the results can be differentiated: with respect to the tensors
-    /// that were handed in, if they require grad, and to others that the function uses. Otherwise the
-    /// results are constants.
+    /// Sets whether the computation is recorded, so that the results can be differentiated: with respect to the inputs
+    /// that require grad, and to other tensors that the function uses. Otherwise the results are constants.
     ///
     /// ```
     /// use pullback::functional::Functional;
@@ -78,11 +67,11 @@ impl Functional {
         }
     }
 
-    /// Sets whether it is an error, [`Independent`](crate::ErrorKind::Independent), instead of zeros that an
-    /// output does not depend on an input. [`jacobian`](Self::jacobian) and [`hessian`](Self::hessian) look at each pair of them;
-    /// the others at outputs that depend on no input and inputs that no output depends on. For second
-    /// derivatives the same holds of the gradients. What a function depends on is what its recorded graph
-    /// leads to; in forward mode this takes a run of its own.
+    /// Sets whether an output that does not depend on an input is an error,
+    /// [`Independent`](crate::ErrorKind::Independent), instead of zeros. [`jacobian`](Self::jacobian) and
+    /// [`hessian`](Self::hessian) check each pair; the other methods look for outputs that depend on no input and inputs
+    /// that no output depends on. For second derivatives, gradients are checked too. An output depends on the inputs that
+    /// its recorded graph leads to; forward mode runs the function once more to record a graph.
     ///
     /// ```
     /// use pullback::functional::Functional;
@@ -104,20 +93,8 @@ impl Functional {
     /// [`jacobian`](Self::jacobian) then runs the function in forward mode for each entry of the inputs, instead of
     /// backward for each entry of the outputs, which is faster for few inputs and many outputs;
     /// [`hessian`](Self::hessian) and [`hvp`](Self::hvp) run backward through forward mode, instead of backward
-    /// twice; [`jvp`](Self::jvp), which always tries forward mode, does not fall back on backward passes. The results
-    /// are the same, and a function without a rule is an error. The option changes nothing else.
-    ///
-    /// ```
-    /// use pullback::functional::Functional;
-    /// use pullback::{Tensor, Tensor1};
-    /// use pullback::ndarray::{arr0, array};
-    ///
-    /// let x = Tensor::from(arr0(2.0));
-    /// let powers = |x: &_| Tensor::from(array![1.0, 10.0]) * (x * x);
-    /// let jacobian: Tensor1<f64> = Functional::new().forward_mode(true).jacobian(powers, &x)?;
-    /// assert_eq!(jacobian.to_array(), array![4.0, 40.0]);
-    /// # Ok::<(), pullback::Error>(())
-    /// ```
+    /// twice; [`jvp`](Self::jvp) does not fall back on backward passes. The results are the same, and a function without a
+    /// rule is an error.
     pub fn forward_mode(self, forward_mode: bool) -> Self {
         Self {
             forward_mode,
@@ -125,7 +102,7 @@ impl Functional {
         }
     }
 
-    /// As [`vjp`](super::vjp), with these options.
+    /// Like [`vjp`](super::vjp), with these options.
     #[track_caller]
     pub fn vjp<I, S, F>(
         self,
@@ -151,10 +128,7 @@ impl Functional {
         ))
     }
 
-    /// As [`jvp`](super::jvp), with these options.
-    ///
-    /// # Panics
-    /// As [`jvp`](super::jvp).
+    /// Like [`jvp`](super::jvp), with these options.
     #[track_caller]
     pub fn jvp<I, O, F>(self, function: F, inputs: I, tangents: I) -> Result<(O, O), Error>
     where
@@ -177,7 +151,7 @@ impl Functional {
         Ok((self.read(lengths, outputs), self.read(lengths, derivatives)))
     }
 
-    /// As [`jacobian`](super::jacobian), with these options.
+    /// Like [`jacobian`](super::jacobian), with these options.
     #[track_caller]
     pub fn jacobian<I, O, F>(self, function: F, inputs: I) -> Result<Blocks<O, I>, Error>
     where
@@ -191,7 +165,7 @@ impl Functional {
         Ok(O::blocks(&mut self.finished(blocks)))
     }
 
-    /// As [`hessian`](super::hessian), with these options.
+    /// Like [`hessian`](super::hessian), with these options.
     #[track_caller]
     pub fn hessian<I, T, F>(self, function: F, inputs: I) -> Result<HessianBlocks<I>, Error>
     where
@@ -207,7 +181,7 @@ impl Functional {
         ))
     }
 
-    /// As [`hvp`](super::hvp), with these options.
+    /// Like [`hvp`](super::hvp), with these options.
     #[track_caller]
     pub fn hvp<I, T, F>(
         self,
@@ -229,7 +203,7 @@ impl Functional {
         Ok((self.read((), vec![value]), self.read(lengths, product)))
     }
 
-    /// As [`vhp`](super::vhp), with these options.
+    /// Like [`vhp`](super::vhp), with these options.
     #[track_caller]
     pub fn vhp<I, T, F>(
         self,
@@ -264,7 +238,7 @@ impl Functional {
         }
     }
 
-    /// A result without its history, unless a graph is asked for.
+    /// Returns a result, without its edge unless a graph is asked for.
     pub(super) fn finish(self, tensor: AnyTensor) -> AnyTensor {
         if self.create_graph {
             tensor
@@ -282,10 +256,10 @@ impl Functional {
     }
 }
 
-/// Refuses gradients that do not have the shapes of the outputs.
+/// Checks that the seeds have the shapes of the outputs.
 ///
 /// # Panics
-/// If there are more or fewer of them than outputs, which lists allow.
+/// If there are more or fewer seeds than outputs, which lists allow.
 #[track_caller]
 fn check_seeds(outputs: &[AnyTensor], seeds: &[AnyTensor]) -> Result<(), Error> {
     let (expected, found) = (outputs.len(), seeds.len());

@@ -1,4 +1,4 @@
-//! A function at one place: its runs, recorded and in forward mode, and what is computed from them.
+//! [`Call`] runs a function at its inputs, recorded or in forward mode, and computes derivatives from the run.
 
 use std::panic::Location;
 
@@ -14,19 +14,19 @@ use crate::thread::{enable_grad, with_grad_mode};
 /// Tensors in the order of the outputs, or of the inputs.
 type Tensors = Vec<AnyTensor>;
 
-/// What strict mode looks for in a recorded run.
+/// The check of a recorded run in strict mode.
 type Strictly = fn(&Recording, Derivative) -> Result<(), Error>;
 
 pub(super) struct Call<'f> {
     pub(super) options: Functional,
     pub(super) function: &'f ErasedFn<'f>,
     pub(super) inputs: &'f [AnyTensor],
-    /// The line that asks.
+    /// The caller's line.
     pub(super) called_at: &'static Location<'static>,
 }
 
 impl Call<'_> {
-    /// One recorded run.
+    /// Runs the function once, recorded.
     pub(super) fn record(&self, strictly: Strictly) -> Result<Recording, Error> {
         let create_graph = self.options.create_graph;
         let recorded = Recording::of(self.function, self.inputs, create_graph, self.called_at)?;
@@ -36,7 +36,7 @@ impl Call<'_> {
         Ok(recorded)
     }
 
-    /// The value of a function of one output, and its recorded gradients as outputs of the same inputs.
+    /// Returns the value of a function of one output, and its recorded gradients as outputs of the same inputs.
     pub(super) fn gradients(&self, strictly: Strictly) -> Result<(AnyTensor, Recording), Error> {
         let recorded = self.record(Recording::check_each)?;
         let value = recorded.outputs[0].clone();
@@ -51,7 +51,7 @@ impl Call<'_> {
         Ok((value, gradients))
     }
 
-    /// The outputs and their derivatives along `tangents`.
+    /// Returns the outputs and their derivatives along `tangents`.
     pub(super) fn push(&self, tangents: Tensors) -> Result<(Tensors, Tensors), Error> {
         if self.options.strict {
             self.record(Recording::check_any)?;
@@ -68,7 +68,8 @@ impl Call<'_> {
         Ok(known.into_iter().unzip())
     }
 
-    /// The same where forward mode has met a function without a rule.
+    /// Returns the outputs and their derivatives along `tangents` by backward passes, after forward mode failed at a
+    /// function without a rule.
     fn push_by_passes(
         &self,
         tangents: &[AnyTensor],
@@ -91,7 +92,7 @@ impl Call<'_> {
         Ok((recorded.outputs, derivatives))
     }
 
-    /// The blocks of the Jacobian, those of one output after the other.
+    /// Returns the blocks of the Jacobian, those of one output after the other.
     pub(super) fn jacobian(&self) -> Result<Tensors, Error> {
         let create_graph = self.options.create_graph;
         if !self.options.forward_mode {
@@ -127,7 +128,7 @@ impl Call<'_> {
         Ok(places.map(|(output, input)| block(output, input)).collect())
     }
 
-    /// The blocks of the Hessian of a function of one output, those of one input after the other.
+    /// Returns the blocks of the Hessian of a function of one output, those of one input after the other.
     pub(super) fn hessian(&self) -> Result<Tensors, Error> {
         let create_graph = self.options.create_graph;
         if !self.options.forward_mode {
@@ -149,7 +150,7 @@ impl Call<'_> {
         Ok(blocks)
     }
 
-    /// The value of a function of one output, and the product of its Hessian with `vectors`.
+    /// Returns the value of a function of one output, and the product of its Hessian with `vectors`.
     pub(super) fn hvp(&self, vectors: Tensors) -> Result<(AnyTensor, Tensors), Error> {
         let create_graph = self.options.create_graph;
         let (value, found) = if self.options.forward_mode {
@@ -166,7 +167,7 @@ impl Call<'_> {
         Ok((value, or_zeros(found, self.inputs)))
     }
 
-    /// A recorded run of a function of one output in forward mode: its tangent and its value.
+    /// Runs a function of one output in forward mode, recorded, and returns the tangent and the value.
     fn tangent(
         &self,
         tangents: impl Iterator<Item = Option<AnyTensor>>,
@@ -181,7 +182,7 @@ impl Call<'_> {
         Recording::of(along, self.inputs, create_graph, self.called_at)
     }
 
-    /// The outputs along `tangents`, without a graph unless it is asked for.
+    /// Returns the outputs along `tangents`, without a graph unless it is asked for.
     fn along(
         &self,
         tangents: impl Iterator<Item = Option<AnyTensor>>,
@@ -198,12 +199,12 @@ impl Call<'_> {
     }
 }
 
-/// The gradient of a tensor of one element with respect to itself.
+/// Returns the gradient of a tensor of one element with respect to itself.
 fn unit(value: &AnyTensor) -> AnyTensor {
     value.one_hot(0)
 }
 
-/// The direction of one entry of one input.
+/// Returns the direction of one entry of one input.
 fn direction(
     inputs: &[AnyTensor],
     place: usize,

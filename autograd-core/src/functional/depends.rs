@@ -1,4 +1,4 @@
-//! What the outputs of a recorded run depend on, for strict mode.
+//! Finds the inputs that the outputs of a recorded run depend on, for strict mode.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use crate::recording::Recording;
 use crate::tape::Node;
 
 impl Recording {
-    /// Refuses an output that depends on no input, and an input that no output depends on.
+    /// Returns an error for an output that depends on no input, and for an input that no output depends on.
     pub(super) fn check_any(&self, derivative: Derivative) -> Result<(), Error> {
         let depends = self.depends();
         let output = depends.iter().position(|inputs| !inputs.contains(&true));
@@ -26,7 +26,7 @@ impl Recording {
         }))
     }
 
-    /// Refuses an output that does not depend on each of the inputs.
+    /// Returns an error for an output that does not depend on each of the inputs.
     pub(super) fn check_each(&self, derivative: Derivative) -> Result<(), Error> {
         for (output, depends) in self.depends().iter().enumerate() {
             if let Some(input) = depends.iter().position(|depends| !depends) {
@@ -40,7 +40,7 @@ impl Recording {
         Ok(())
     }
 
-    /// For each output and input, whether a way leads from the one back to the other.
+    /// Returns, for each output and input, whether the graph leads from the output to the input.
     fn depends(&self) -> Vec<Vec<bool>> {
         let inputs = self.inputs.iter().filter_map(AnyTensor::edge);
         let inputs: Vec<&Node> = inputs.map(|edge| &edge.node).collect();

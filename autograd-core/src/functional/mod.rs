@@ -1,5 +1,4 @@
-//! Derivatives of functions rather than of tensors: products with the Jacobian and the Hessian from
-//! either side, and both of them whole.
+//! Derivatives of functions: Jacobians, Hessians, and products with them from either side.
 //!
 //! | | | how it is computed |
 //! |---|---|---|
@@ -11,7 +10,7 @@
 //! | [`hessian`] | H | a backward pass for each entry of the gradients |
 //! | [`vmap`] | a function of one example on a batch, and derivatives of each | the examples on all threads |
 //!
-//! Read first [`jacobian`] and [`hvp`], whose examples show the form of all of them.
+//! Read first [`jacobian`] and [`hvp`], whose examples show the form of all these functions.
 //!
 //! These functions take a closure and the tensors to call it with: one by reference, or a tuple of up to
 //! twelve, of any element types and ranks. The closure gets them in the same form, and returns a tensor
@@ -19,12 +18,10 @@
 //! [`InputTensors`]). [`Functional`] has the options: results that can be differentiated again, strictness about
 //! what does not depend on what, forward mode.
 //!
-//! The closure works on tensors set apart for it, which require grad except in forward mode. What else the
-//! given tensors are used for, by the closure too, is not differentiated, and no gradient is accumulated in
-//! any tensor. Results are constant without [`Functional::create_graph`]; so these functions can be nested,
-//! but what is differentiated must be recorded. A backward pass of any kind inside a run of forward mode has
-//! gradients whose own derivative forward mode does not know (nodes save no tangents); that is an
-//! error there, so there is no Hessian by forward mode over backward passes.
+//! The closure is called with new tensors, which require grad except in forward mode. Only uses of these tensors are
+//! differentiated, and no gradient is accumulated in any tensor. Results are constant without
+//! [`Functional::create_graph`]; to nest these functions, record the inner one. A backward pass inside a run of forward
+//! mode is an error, because nodes save no tangents: there is no Hessian by forward mode over backward passes.
 
 mod blocks;
 mod builder;
@@ -48,7 +45,7 @@ use autograd_kernels::Element;
 /// no output depends on.
 ///
 /// # Errors
-/// If a seed does not have the shape of its output, and as [`Tensor::backward`](crate::Tensor::backward).
+/// If a seed does not have the shape of its output, and those of [`Tensor::backward`](crate::Tensor::backward).
 ///
 /// # Panics
 /// If a list of seeds is not as long as that of its outputs.
@@ -78,17 +75,16 @@ where
 /// Returns the outputs of `function` at `inputs`, and the product of its Jacobian with `tangents`, a tensor for
 /// each input: the derivatives of the outputs in that direction.
 ///
-/// Forward mode computes them in one run, without a graph, where every function on the way has a `#[jvp]` rule; the
-/// built-in functions have one. Where one is missing, `function` is called once more, and backward passes through
-/// backward passes give the same; [`Functional::forward_mode`] makes this an error. Which of the two it was shows in
-/// nothing but the cost, unless `function` computes inside [`no_grad`](crate::no_grad): backward passes take that for
-/// constant, forward mode does not.
+/// Forward mode computes the derivatives in one run, without a graph, if every function that is applied has a `#[jvp]`
+/// rule, as the built-in functions have. If a rule is missing, `function` is called once more, and backward passes
+/// through backward passes compute the same derivatives; [`Functional::forward_mode`] makes a missing rule an error.
+/// Computations inside [`no_grad`](crate::no_grad) are constants for backward passes, but not for forward mode.
 ///
 /// # Errors
-/// [`NeitherMode`](crate::ErrorKind::NeitherMode), if a function on the way has no rule and one, perhaps the
-/// same, has a backward function written on arrays;
+/// [`NeitherMode`](crate::ErrorKind::NeitherMode), if a function has no rule, and that or another one has a
+/// backward function written on arrays;
 /// [`PassInForwardMode`](crate::ErrorKind::PassInForwardMode), if `function` runs a backward pass that is not
-/// recorded; if a tangent does not have the shape of its input; and as [`Tensor::backward`](crate::Tensor::backward).
+/// recorded; if a tangent does not have the shape of its input; and those of [`Tensor::backward`](crate::Tensor::backward).
 ///
 /// # Panics
 /// If a list of tangents is not as long as that of its inputs.
@@ -125,7 +121,7 @@ where
 /// tensor, several of either a tuple, several of both a tuple for each output.
 ///
 /// # Errors
-/// As [`Tensor::backward`](crate::Tensor::backward).
+/// The errors of [`Tensor::backward`](crate::Tensor::backward).
 ///
 /// ```
 /// use pullback::{Tensor, Tensor1, Tensor2};
@@ -159,8 +155,8 @@ where
 /// type. One input gives one tensor, several a tuple for each of them.
 ///
 /// # Errors
-/// [`OnceDifferentiable`](crate::ErrorKind::OnceDifferentiable), if a backward function on the way is written
-/// on arrays, and as [`Tensor::backward`](crate::Tensor::backward).
+/// [`OnceDifferentiable`](crate::ErrorKind::OnceDifferentiable), if a backward function is written on arrays, and
+/// those of [`Tensor::backward`](crate::Tensor::backward).
 ///
 /// ```
 /// use pullback::Tensor;
@@ -187,12 +183,11 @@ where
 /// Returns the value of `function`, which is a number, at `inputs`, and the product of its Hessian with
 /// `vectors`, a tensor for each input.
 ///
-/// By backward passes through backward passes; [`Functional::forward_mode`] goes backward through forward
-/// mode, for less. Forward mode over a backward pass is not possible here.
+/// The product is computed by backward passes through backward passes, or at lower cost, with
+/// [`Functional::forward_mode`], by a backward pass through forward mode.
 ///
 /// # Errors
-/// [`OnceDifferentiable`](crate::ErrorKind::OnceDifferentiable), if a backward function on the way is written
-/// on arrays; if a vector does not have the shape of its input; and as [`Tensor::backward`](crate::Tensor::backward).
+/// [`OnceDifferentiable`](crate::ErrorKind::OnceDifferentiable), if a backward function is written on arrays; if a vector does not have the shape of its input; and those of [`Tensor::backward`](crate::Tensor::backward).
 ///
 /// # Panics
 /// If a list of vectors is not as long as that of its inputs.
@@ -221,13 +216,8 @@ where
 /// Returns the value of `function`, which is a number, at `inputs`, and the product of `vectors`, a tensor for
 /// each input, with its Hessian.
 ///
-/// A Hessian is symmetric, so it is [`hvp`]'s, with one backward pass less.
-///
-/// # Errors
-/// As [`hvp`].
-///
-/// # Panics
-/// As [`hvp`].
+/// The product is the same as that of [`hvp`], because a Hessian is symmetric, and takes one backward pass less. Errors
+/// and panics are those of `hvp`.
 ///
 /// ```
 /// use pullback::Tensor;

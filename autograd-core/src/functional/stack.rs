@@ -1,5 +1,4 @@
-//! The parts of a Jacobian put together, so that the whole can be differentiated: by functions like any
-//! other.
+//! Assembles Jacobians from their parts by ordinary functions, so that the result can be differentiated.
 
 use std::marker::PhantomData;
 
@@ -14,23 +13,22 @@ use crate::thread::with_grad_mode;
 use autograd_kernels::Element;
 use autograd_kernels::Shape;
 
-/// Where the parts of a block of a Jacobian are in it.
+/// The layout of the parts in a block of a Jacobian.
 #[derive(Debug)]
 pub(super) struct Layout {
-    /// The axis along which the parts are put side by side, one new axis for all those of the other
-    /// tensor.
+    /// The new axis along which the parts are stacked, in place of the axes of the other tensor.
     axis: Axis,
     part: Shape,
     whole: Shape,
 }
 
 impl Layout {
-    /// A part for each entry of the output, of the input's shape: what backward passes give.
+    /// Returns the layout of backward passes: a part for each entry of the output, of the input's shape.
     pub(super) fn rows(output: &[usize], input: &[usize]) -> Self {
         Self::new(0, input, (output, input))
     }
 
-    /// A part for each entry of the input, of the output's shape: what forward mode gives.
+    /// Returns the layout of forward mode: a part for each entry of the input, of the output's shape.
     pub(super) fn columns(output: &[usize], input: &[usize]) -> Self {
         Self::new(output.len(), output, (output, input))
     }
@@ -44,8 +42,7 @@ impl Layout {
     }
 }
 
-/// A block put together from parts, which are zeros where there is none. It has the element type of
-/// `like`.
+/// Assembles a block of the element type of `like` from its parts; a missing part is zeros.
 pub(super) fn assemble(
     parts: Vec<Option<AnyTensor>>,
     layout: Layout,
@@ -64,7 +61,7 @@ pub(super) fn assemble(
     }
 }
 
-/// The blocks of the Jacobian, those of one output after the other: by a pass for each entry of the output.
+/// Returns the blocks of the Jacobian, those of one output after the other, by a pass for each entry of the output.
 pub(super) fn jacobian(recorded: &Recording, create_graph: bool) -> Result<Vec<AnyTensor>, Error> {
     let mut blocks = Vec::new();
     for output in &recorded.outputs {
@@ -80,7 +77,7 @@ pub(super) fn jacobian(recorded: &Recording, create_graph: bool) -> Result<Vec<A
     Ok(blocks)
 }
 
-/// The blocks of one output of this shape, from the gradients of all inputs for each of its entries.
+/// Returns the blocks of one output of this shape, from the gradients of all inputs for each entry of the output.
 pub(super) fn row_blocks(
     rows: Vec<Vec<Option<AnyTensor>>>,
     output: &[usize],
@@ -113,7 +110,7 @@ fn zeros(like: &AnyTensor, shape: &[usize]) -> AnyTensor {
     }
 }
 
-/// The same numbers, of the element type of `like`.
+/// Returns a tensor converted to the element type of `like`.
 pub(super) fn cast(tensor: AnyTensor, like: &AnyTensor) -> AnyTensor {
     match (tensor, like) {
         (AnyTensor::F32(tensor), AnyTensor::F64(_)) => AnyTensor::F64(Cast::apply(&tensor)),
@@ -122,12 +119,12 @@ pub(super) fn cast(tensor: AnyTensor, like: &AnyTensor) -> AnyTensor {
     }
 }
 
-/// Numbers of the other element type.
+/// Converts numbers to the other element type.
 struct Cast<T, U>(PhantomData<(T, U)>);
 
 #[custom_function]
 impl<T: Element, U: Element> Cast<T, U> {
-    /// The same numbers in the other element type.
+    /// Returns the numbers in the other element type.
     #[forward]
     fn forward(x: ArrayViewD<T>) -> ArrayD<U> {
         x.mapv(|x| U::from_f64(x.as_f64()))

@@ -1,4 +1,4 @@
-//! What generated tests call for a `#[vmap]` rule: a batch by the rule beside the function of each example.
+//! Checks of a `#[vmap]` rule, for generated tests: a batch by the rule is compared with the function of each example.
 
 use std::panic::Location;
 
@@ -12,13 +12,13 @@ use crate::recording::Recording;
 use crate::tensor::Tensor;
 use autograd_kernels::Element;
 
-/// How many examples a rule is checked with.
+/// The number of examples that a rule is checked with.
 pub const EXAMPLES: usize = 3;
 
-/// A batch of inputs that the author has made: a leaf.
+/// Returns a batch of the inputs that `gradcheck(…)` gives, as a leaf.
 ///
 /// # Panics
-/// If they differ in their shapes.
+/// If the inputs differ in their shapes.
 #[must_use]
 #[track_caller]
 pub fn batch<T: Element, D: Dimension>(examples: [Tensor<T, D>; EXAMPLES]) -> Tensor<T, D::Larger> {
@@ -26,7 +26,7 @@ pub fn batch<T: Element, D: Dimension>(examples: [Tensor<T, D>; EXAMPLES]) -> Te
     batch.detach().set_requires_grad(true)
 }
 
-/// One example of a batch.
+/// Returns an example of a batch.
 #[must_use]
 pub fn example<T: Element, D: RemoveAxis>(
     batch: &Tensor<T, D>,
@@ -35,11 +35,11 @@ pub fn example<T: Element, D: RemoveAxis>(
     functional::example(&AnyTensor::from(batch.clone()), Axis(0), place).into_typed()
 }
 
-/// Checks the `rule` of the function `name` for a batch: outputs and derivatives to this order are those of the
-/// `function` of each example, at these inputs or `without` one. The inputs that are moved have these `names`.
+/// Checks that the `rule` of the function `name` for a batch has the outputs, and the derivatives to this order, of
+/// `function` on each example, at the `inputs` or `without` one of them. The inputs that are moved have these `names`.
 ///
 /// # Panics
-/// If they are not, with the first that differs.
+/// If an output or a derivative differs, with the first that does.
 #[track_caller]
 pub fn vmap<I, O, E, F, G>(
     name: &str,
@@ -91,7 +91,7 @@ pub fn vmap<I, O, E, F, G>(
     }
 }
 
-/// What is computed in two ways.
+/// A result that is computed in two ways.
 struct Pair<'a> {
     rule: &'a ErasedFn<'a>,
     looped: &'a ErasedFn<'a>,
@@ -99,7 +99,7 @@ struct Pair<'a> {
 }
 
 impl Pair<'_> {
-    /// Compares what the two return, which is called `what`, and derivatives, which are called `of_gradients`.
+    /// Compares the results of both ways, which messages call `what`, and derivatives, called `of_gradients`.
     fn compare(
         &self,
         inputs: &[AnyTensor],
@@ -137,7 +137,7 @@ impl Pair<'_> {
     }
 }
 
-/// Compares two tensors: no more apart than sums in another order are.
+/// Checks that two tensors differ by no more than the rounding of sums in different orders.
 fn agree(found: &AnyTensor, expected: &AnyTensor) -> Result<(), String> {
     let (shape, looped) = (found.shape(), expected.shape());
     if shape != looped {

@@ -1,5 +1,5 @@
-//! One function at one place: its derivatives by backward passes and by forward mode against central
-//! differences, entry by entry, and those of its derivatives in turn.
+//! [`Check`] compares the derivatives of a function at one point, by backward passes and by forward mode, with central
+//! differences, entry by entry. The derivative of a function is a function that has a `Check` of its own.
 
 use std::panic::Location;
 
@@ -12,7 +12,7 @@ use crate::forward_mode::{known, outputs_along};
 use crate::recording::{Recording, or_zeros};
 use crate::thread::no_grad;
 
-/// How a derivative is computed.
+/// The mode by which a derivative is computed.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Mode {
     Backward,
@@ -21,22 +21,22 @@ pub(super) enum Mode {
 
 pub(super) struct Check<'a> {
     pub(super) function: Box<ErasedFn<'a>>,
-    /// What is moved: of a function's inputs those that are checked.
+    /// The inputs that are checked: differences move them.
     pub(super) inputs: Vec<AnyTensor>,
-    /// Where each of them is among the inputs of the function that was given.
+    /// The index of each checked input among all inputs of the user's function.
     pub(super) positions: Vec<usize>,
-    /// How many inputs that function has.
+    /// The number of all inputs of the user's function.
     pub(super) count: usize,
     pub(super) recorded: Recording,
     pub(super) tolerances: Tolerances,
-    /// Along directions first, and entry by entry only where these differ.
+    /// Whether directions are compared first, and entries only where directions differ.
     pub(super) fast: bool,
-    /// How the function was derived from the one that was given, if it was.
+    /// The mode by which the function was derived from the user's function; `None` for that function itself.
     pub(super) derived: Option<Mode>,
 }
 
 impl Check<'_> {
-    /// The check of the function that maps the inputs, and gradients of the outputs, to gradients of the inputs.
+    /// Returns the check of the function that maps the inputs, and gradients of the outputs, to gradients of the inputs.
     pub(super) fn of_gradients(&self) -> Result<Check<'_>, Error> {
         let recorded = &self.recorded;
         let seeds = recorded.outputs.iter().filter(|it| it.edge().is_some());
@@ -46,7 +46,7 @@ impl Check<'_> {
         self.of_derivative(Mode::Backward, function, seeds, positions)
     }
 
-    /// The check of the function that maps the inputs, and a direction for each, to tangents of the outputs.
+    /// Returns the check of the function that maps the inputs, and a direction for each, to tangents of the outputs.
     pub(super) fn of_tangents(&self) -> Result<Check<'_>, Error> {
         let directions = self.inputs.iter().map(AnyTensor::arbitrary).collect();
         let positions = self.positions.iter().map(|position| self.count + position);
@@ -113,10 +113,10 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// For each input, a row for each of its entries: the derivatives of all entries of the outputs, by a backward
-    /// pass for each of these.
+    /// Returns, for each input, a row for each of its entries: the derivatives of all entries of the outputs, by a
+    /// backward pass for each entry of the outputs.
     pub(super) fn columns(&self) -> Result<Vec<Array2<f64>>, Error> {
-        /// As many passes as are written at once: one number at a time would miss the cache each time.
+        /// The number of passes whose results are written together: single numbers would each miss the cache.
         const PASSES: usize = 16;
         let outputs = self.recorded.outputs.iter();
         let passes: Vec<(&AnyTensor, usize)> = outputs
@@ -146,7 +146,7 @@ impl Check<'_> {
         Ok(columns)
     }
 
-    /// The derivatives of the outputs in this direction of one input, by forward mode.
+    /// Returns the derivatives of the outputs in this direction of one input, by forward mode.
     pub(super) fn tangents(
         &self,
         input: usize,
@@ -158,7 +158,7 @@ impl Check<'_> {
         tangents(&*self.function, inputs, directions)
     }
 
-    /// The outputs with one entry of one of the inputs, which are `moved`, less and more by a step, and the steps.
+    /// Returns the outputs with an entry of an input moved down and up by a step, and the steps. `moved` has the inputs.
     fn differences(
         &self,
         moved: &mut [AnyTensor],
@@ -183,8 +183,8 @@ impl Check<'_> {
         Ok([below, above])
     }
 
-    /// The differences to either side for one entry of the outputs, if they are so far apart that there may be no
-    /// derivative between them.
+    /// Returns the one-sided differences of an entry of the outputs, if they are so far apart that the derivative may
+    /// not exist.
     fn sides(&self, [below, above]: [&Beside; 2], row: usize) -> Option<[f64; 2]> {
         let outputs = self.recorded.outputs.iter().flat_map(AnyTensor::values);
         let center = outputs.into_iter().nth(row)?;
@@ -226,7 +226,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// The output that has an entry of all of them, and which of its own it is.
+    /// Returns the output that contains an entry of all outputs, and the index of the entry in that output.
     fn place(&self, mut entry: usize) -> [usize; 2] {
         let mut output = 0;
         while entry >= self.recorded.outputs[output].len() {
@@ -236,7 +236,7 @@ impl Check<'_> {
         [output, entry]
     }
 
-    /// What is said of an entry of an input and an output.
+    /// Returns the mismatch of an entry of an input and an output.
     pub(super) fn mismatch(
         &self,
         derivative: Derivative,
@@ -273,14 +273,14 @@ impl Check<'_> {
     }
 }
 
-/// What the outputs are beside the place of the check.
+/// The outputs at a small distance from the point of the check.
 struct Beside {
     step: f64,
     /// All entries of all outputs.
     outputs: Vec<f64>,
 }
 
-/// The derivatives of all entries of the outputs.
+/// Returns the central differences of all entries of the outputs.
 fn central(below: &Beside, above: &Beside) -> Vec<f64> {
     let outputs = above.outputs.iter().zip(&below.outputs);
     outputs
@@ -288,7 +288,7 @@ fn central(below: &Beside, above: &Beside) -> Vec<f64> {
         .collect()
 }
 
-/// The tangents of the outputs, by forward mode.
+/// Returns the tangents of the outputs, by forward mode.
 fn tangents(
     function: &ErasedFn<'_>,
     primals: &[AnyTensor],
@@ -299,10 +299,10 @@ fn tangents(
     along.into_iter().map(|along| Ok(known(along)?.1)).collect()
 }
 
-/// What is said of a function whose outputs are of one shape here and of another there.
+/// The message for a function whose outputs have different shapes at different points.
 pub(super) const CHANGED: &str = "a checked function changed its output's shape";
 
-/// The function that maps the first `count` inputs of `function`, and gradients of its outputs, to gradients of these
+/// Returns the function that maps the first `count` inputs of `function`, and gradients of its outputs, to gradients of these
 /// inputs.
 pub(super) fn gradients(
     function: &ErasedFn<'_>,
@@ -319,7 +319,7 @@ pub(super) fn gradients(
     }
 }
 
-/// The index along each axis of the `entry`th element in row-major order.
+/// Returns the index along each axis of the `entry`th element in row-major order.
 pub(super) fn indices(mut entry: usize, shape: &[usize]) -> Vec<usize> {
     let mut indices = vec![0; shape.len()];
     for (index, &length) in indices.iter_mut().zip(shape).rev() {

@@ -1,10 +1,10 @@
-//! The Jacobian along one direction of each input, weighted over each output: a number for each pair of
-//! them, by two calls of the function for each input and a backward pass for each output.
+//! The fast check: the Jacobian along one direction of each input, weighted over each output. This is a number for each
+//! pair of an input and an output, from two calls of the function for each input and a backward pass for each output.
 //!
 //! # Note [Noise]
-//! The numbers are held to agree as closely as central differences can be trusted, which is much closer
-//! than the tolerances: one wrong entry must show among many right ones. Where they do not agree, nothing
-//! is wrong yet: the entries are then compared one by one, and the tolerances decide.
+//! The numbers must agree as closely as central differences are exact, which is much closer than the tolerances: one
+//! wrong entry must be visible among many right ones. A disagreement is not an error yet: the entries are then compared
+//! one by one, and the tolerances decide.
 
 use super::check::{CHANGED, Check, Mode};
 use crate::erased::AnyTensor;
@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::thread::no_grad;
 
 impl Check<'_> {
-    /// Whether the derivatives along one direction of each input are what differences give.
+    /// Returns whether the derivatives along one direction of each input agree with central differences.
     pub(super) fn agrees(&self, mode: Mode) -> Result<bool, Error> {
         let gradients = match mode {
             Mode::Backward => self.weighted_gradients()?,
@@ -45,7 +45,8 @@ impl Check<'_> {
         Ok(true)
     }
 
-    /// For each output, what arrives at the inputs when it starts with its weights and the others with nothing.
+    /// Returns, for each output, the gradients of the inputs when the output's gradient is its weights and the other
+    /// outputs have none.
     fn weighted_gradients(&self) -> Result<Vec<Vec<Option<AnyTensor>>>, Error> {
         let outputs = &self.recorded.outputs;
         let gradients = outputs.iter().enumerate().map(|(place, output)| {
@@ -57,12 +58,12 @@ impl Check<'_> {
     }
 }
 
-/// The weights of an output's entries.
+/// Returns the weights of an output's entries.
 fn weights(output: &AnyTensor, place: usize) -> AnyTensor {
     output.direction(seed(2 * place + 1))
 }
 
-/// Inputs and outputs differ, so that no input's direction is an output's weights.
+/// Returns the seed of an output's weights: no input's direction has it.
 fn seed(place: usize) -> u32 {
     // INVARIANT: there are no more than a few inputs and outputs.
     u32::try_from(place).expect("the place of an input or output")
@@ -76,14 +77,14 @@ fn length(vector: &[f64]) -> f64 {
     dot(vector, vector).sqrt()
 }
 
-/// A weighted difference, and by how much it may be off.
+/// A weighted difference, and the bound of its error.
 struct Difference {
     value: f64,
     noise: f64,
 }
 
 impl Difference {
-    /// Between an output of a function at both ends of a move of an input.
+    /// Returns the difference between an output at both ends of a move of an input.
     fn new(above: &AnyTensor, below: &AnyTensor, place: usize, moved: &Moved) -> Self {
         let rounding = match above {
             AnyTensor::F32(_) => f64::from(f32::EPSILON),
@@ -109,18 +110,18 @@ impl Difference {
         }
     }
 
-    /// What is not a number is near nothing.
+    /// Returns whether a derivative is within the bound; NaN never is.
     fn is_near(&self, analytical: f64) -> bool {
         (analytical - self.value).abs() <= self.noise
     }
 }
 
-/// One input moved to both sides along its direction.
+/// An input moved to both sides along its direction.
 struct Moved {
     input: usize,
     above: AnyTensor,
     below: AnyTensor,
-    /// Their distance, for a step of one.
+    /// The direction of the move, for a step of 1.
     direction: AnyTensor,
     step: f64,
     eps: f64,
@@ -148,7 +149,7 @@ impl Moved {
         }
     }
 
-    /// The weighted derivative of every output along the direction.
+    /// Returns the weighted difference of every output along the direction.
     fn differences(&self, check: &Check<'_>) -> Result<Vec<Difference>, Error> {
         let at = |moved: &AnyTensor| {
             let mut inputs = check.inputs.clone();

@@ -1,9 +1,9 @@
-//! Numerical against analytical derivatives, to first and second order.
+//! Checks of analytical against numerical derivatives, to first and second order.
 //!
-//! `run` checks one derivative after the other, `check` a single one, on tensors whose types are forgotten, and
-//! `directions` the same with less work; `thorough` checks
-//! what a right Jacobian does not show; `samples` has the numbers; `names` says whose derivative is wrong; `generated`
-//! and, for the rule of a batch, `batch` are what the macro's tests call.
+//! `run` checks one derivative after the other. `check` checks one derivative, on tensors of any type, and `directions`
+//! does so with less work. `thorough` checks properties that a right Jacobian does not show. `samples` has the numbers;
+//! `names` finds the function of a wrong derivative. The tests that the macro generates call `generated` and, for a
+//! `#[vmap]` rule, `batch`.
 
 pub(crate) mod batch;
 mod check;
@@ -38,7 +38,13 @@ use tolerances::Tolerances;
 ///
 /// let x = Tensor::from(array![0.5, -1.0]).set_requires_grad(true);
 /// let w = Tensor::from(array![2.0, 3.0]).set_requires_grad(true);
-/// Gradcheck::new().second_order().run(|(x, w)| (x * w).exp(), (&x, &w))?;
+/// Gradcheck::new().run(|(x, w)| (x * w).exp(), (&x, &w))?;
+/// let every_check = Gradcheck::new().second_order().forward_mode().thorough();
+/// every_check.run(|(x, w)| (x * w).exp(), (&x, &w))?;
+///
+/// let off_by_a_hundredth = |x: &Tensor<_, _>| x * 100.0 + x.detach();
+/// assert!(Gradcheck::new().fast().run(off_by_a_hundredth, &x).is_err());
+/// assert!(Gradcheck::new().eps(1e-5).rtol(0.02).run(off_by_a_hundredth, &x).is_ok());
 /// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,31 +61,12 @@ pub struct Gradcheck {
 }
 
 impl Gradcheck {
-    /// A check with the default tolerances, of the first order.
-    ///
-    /// ```
-    /// use pullback::{Gradcheck, Tensor};
-    /// use pullback::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![0.5, -1.0]);
-    /// assert!(Gradcheck::new().run(|x| x.sin(), &x).is_ok());
-    /// assert!(Gradcheck::new().run(|x| x * x.detach(), &x).is_err());
-    /// ```
+    /// Returns a check of the first order, with the default tolerances.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How far each entry is moved to either side.
-    ///
-    /// ```
-    /// use pullback::{Gradcheck, Tensor};
-    /// use pullback::ndarray::array;
-    ///
-    /// // So close to its kink, |x| looks straight only from closer still.
-    /// let x = Tensor::from(array![1e-7]);
-    /// assert!(Gradcheck::new().run(|x| x.abs(), &x).is_err());
-    /// assert!(Gradcheck::new().eps(1e-8).run(|x| x.abs(), &x).is_ok());
-    /// ```
+    /// Sets the distance by which each entry is moved to either side.
     pub fn eps(self, eps: f64) -> Self {
         Self {
             eps: Some(eps),
@@ -88,16 +75,6 @@ impl Gradcheck {
     }
 
     /// Sets the absolute tolerance.
-    ///
-    /// ```
-    /// use pullback::{Gradcheck, Tensor};
-    /// use pullback::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![2.0]);
-    /// let off_by_a_little = |x: &Tensor<_, _>| x * 0.0 + x.detach() * 1e-4;
-    /// assert!(Gradcheck::new().run(off_by_a_little, &x).is_err());
-    /// assert!(Gradcheck::new().atol(1e-3).run(off_by_a_little, &x).is_ok());
-    /// ```
     pub fn atol(self, atol: f64) -> Self {
         Self {
             atol: Some(atol),
@@ -106,16 +83,6 @@ impl Gradcheck {
     }
 
     /// Sets the tolerance relative to the numerical value.
-    ///
-    /// ```
-    /// use pullback::{Gradcheck, Tensor};
-    /// use pullback::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![2.0]);
-    /// let off_by_a_hundredth = |x: &Tensor<_, _>| x * 100.0 + x.detach();
-    /// assert!(Gradcheck::new().run(off_by_a_hundredth, &x).is_err());
-    /// assert!(Gradcheck::new().rtol(0.02).run(off_by_a_hundredth, &x).is_ok());
-    /// ```
     pub fn rtol(self, rtol: f64) -> Self {
         Self {
             rtol: Some(rtol),
@@ -123,8 +90,7 @@ impl Gradcheck {
         }
     }
 
-    /// Checks the gradient of the gradient too: with respect to the inputs, and to the gradient that
-    /// is given, whose own history must not be lost.
+    /// Checks the gradients of the gradients too, with respect to the inputs and to the gradients of the outputs.
     ///
     /// ```
     /// use pullback::ndarray::{Array1, ArrayView1, array};
@@ -154,17 +120,8 @@ impl Gradcheck {
     }
 
     /// Checks forward mode too: the tangents along every entry of the inputs. With
-    /// [`second_order`](Self::second_order), also what comes of differentiating the tangents, by backward
-    /// passes and by forward mode once more.
-    ///
-    /// ```
-    /// use pullback::{Gradcheck, Tensor};
-    /// use pullback::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![0.5, -1.0]);
-    /// Gradcheck::new().forward_mode().run(|(x,)| x * &x.tanh(), (&x,))?;
-    /// # Ok::<(), pullback::Error>(())
-    /// ```
+    /// [`second_order`](Self::second_order), the derivatives of the tangents are checked too, by backward passes and by
+    /// forward mode.
     pub fn forward_mode(self) -> Self {
         Self {
             forward_mode: true,
@@ -176,42 +133,23 @@ impl Gradcheck {
     /// entries: all entries of the input are moved at once along a direction without a pattern, and the
     /// changes of the output are added up with weights without one. The function is called twice for each
     /// input. Only where the numbers differ by more than rounding explains, the entries are compared one by
-    /// one: what is found wrong is what the whole check finds wrong.
+    /// one: a function that fails here fails the whole check.
     ///
-    /// A wrong derivative goes unnoticed if its mistakes cancel along these directions, which takes an
-    /// accident, or are so small that they are lost among the right ones. What
-    /// [`thorough`](Self::thorough) looks at is not less.
-    ///
-    /// ```
-    /// use pullback::{Gradcheck, Tensor};
-    /// use pullback::ndarray::Array2;
-    ///
-    /// let x = Tensor::from(Array2::<f64>::eye(20));
-    /// Gradcheck::new().fast().second_order().run(|x| x.matmul(x).tanh(), &x)?;
-    /// # Ok::<(), pullback::Error>(())
-    /// ```
+    /// A wrong derivative is not found if its errors happen to cancel along these directions, or are small beside the
+    /// right entries. The checks of [`thorough`](Self::thorough) are not reduced.
     pub fn fast(self) -> Self {
         Self { fast: true, ..self }
     }
 
-    /// Checks also what right derivatives do not show. Backward must
+    /// Checks properties of backward functions that right derivatives do not show. Backward must
     ///
-    /// - give the same twice, to the last bit: it has no state and is deterministic;
+    /// - return the same numbers twice, to the last bit: it has no state and is deterministic;
     /// - be linear in the incoming gradients;
     /// - read gradients and inputs correctly whatever their layout in memory: with gaps, in another
     ///   order of axes, or one number repeated;
-    /// - take the lack of a gradient for zeros, where the function has several outputs.
+    /// - treat a missing gradient as zeros, if the function has several outputs.
     ///
-    /// [`Mismatch::check`](crate::Mismatch::check) says which of these failed.
-    ///
-    /// ```
-    /// use pullback::{Gradcheck, Tensor};
-    /// use pullback::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![[0.5, -1.0], [2.0, 1.0]]);
-    /// Gradcheck::new().thorough().run(|(x,)| x.matmul(&x.t()), (&x,))?;
-    /// # Ok::<(), pullback::Error>(())
-    /// ```
+    /// [`Mismatch::check`](crate::Mismatch::check) is the one that failed.
     pub fn thorough(self) -> Self {
         Self {
             thorough: true,

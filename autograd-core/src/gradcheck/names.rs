@@ -1,11 +1,10 @@
-//! Whose derivative a mismatch is said to be.
+//! Names the function and input of a mismatch.
 //!
 //! # Note [Blame]
-//! What is checked is a closure. If it applies one function, that function's derivative is wrong, and its
-//! inputs have names. If it applies several, any of them may be wrong, and the last, where the graph begins,
-//! is as likely as the others. So none is named then. For the second order the graph that is compared
-//! is made of what the backward functions apply, which are not what is checked: names are always those of the
-//! closure itself.
+//! A check is of a closure. If the closure applies one function, that function's derivative is wrong, and its inputs
+//! have names. If the closure applies several functions, any of them may be wrong, and none is named. For the second
+//! order, the graph has the functions that backward functions apply, which are not checked: names are always taken
+//! from the graph of the closure itself.
 
 use super::check::Check;
 use crate::erased::AnyTensor;
@@ -13,7 +12,7 @@ use crate::error::{self, Derivative, Error, Mismatch};
 use crate::recording::Recording;
 use crate::tape::{Edge, Node};
 
-/// The error of a check, with the names of the function and of the input if they are known.
+/// Returns the error of a check, with the names of the function and of the input if they are known.
 pub(super) fn named(mut error: Error, check: &Check<'_>) -> Error {
     if let Some(mismatch) = error.mismatch_mut()
         && let Some(node) = only_node(&check.recorded, mismatch)
@@ -24,7 +23,7 @@ pub(super) fn named(mut error: Error, check: &Check<'_>) -> Error {
     error
 }
 
-/// Says, if it is dropped by a panic, what the check was doing and with which function.
+/// A guard that prints, if a panic drops it, what the check was doing and with which function.
 pub(super) struct Doing<'a>(pub(super) &'a Check<'a>, pub(super) &'static str);
 
 impl Drop for Doing<'_> {
@@ -42,7 +41,7 @@ impl Drop for Doing<'_> {
     }
 }
 
-/// The node of the only function that was applied to have what was compared.
+/// Returns the node of the function whose outputs were compared, if the closure applies only one.
 fn only_node<'a>(recorded: &'a Recording, mismatch: &Mismatch) -> Option<&'a Node> {
     let is_of_one_output = mismatch.check == error::Check::Differences
         && matches!(mismatch.derivative, Derivative::First | Derivative::Tangent);
@@ -63,7 +62,7 @@ fn only_node<'a>(recorded: &'a Recording, mismatch: &Mismatch) -> Option<&'a Nod
     is_only.then_some(node)
 }
 
-/// What the function calls the input, or the gradient or tangent that follows the inputs.
+/// Returns the name of an input in the function's signature, or of the gradient or tangent after the inputs.
 fn input_name(node: &Node, check: &Check<'_>, mismatch: &Mismatch) -> Option<String> {
     let recorded = &check.recorded;
     let of_input = |position: usize| {

@@ -1,4 +1,4 @@
-//! The whole of a check: one derivative after the other, and whose it is that is wrong.
+//! Runs a whole check, one derivative after the other.
 
 use std::panic::Location;
 
@@ -9,8 +9,8 @@ use crate::erased::{AnyTensor, ErasedFn};
 use crate::error::Error;
 use crate::recording::Recording;
 
-/// Checks `function` at those of `inputs` that require grad, or at all if none does: the derivatives of these orders
-/// by backward passes and by forward mode.
+/// Checks the derivatives of `function` at `inputs`, of these orders by backward passes and by forward mode. Inputs that
+/// require grad are checked, or all if none does.
 pub(super) fn check(
     options: Gradcheck,
     function: &ErasedFn<'_>,
@@ -44,8 +44,7 @@ pub(super) fn check(
     run(&check, orders, options.thorough).map_err(|error| names::named(error, &check))
 }
 
-/// The derivatives of these orders, each as a function of what it is computed from. Every function has a first one by
-/// backward passes.
+/// Checks the derivatives of these orders, each as a function. The first by backward passes is always checked.
 fn run(check: &Check<'_>, [backward, forward]: [u32; 2], thorough: bool) -> Result<(), Error> {
     let doing = |what| Doing(check, what);
     {

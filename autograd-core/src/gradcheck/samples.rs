@@ -7,8 +7,8 @@ use crate::tensor::Tensor;
 use autograd_kernels::Element;
 
 impl AnyTensor {
-    /// The same elements in memory that has gaps between them, with the axes in reverse order. What is
-    /// not the tensor's there is not a number.
+    /// Returns the tensor with a different layout: gaps between the elements, and axes in reverse order. The gaps
+    /// contain NaN.
     pub(super) fn scattered(&self) -> Self {
         let every_other = |_| Slice::new(0, None, 2);
         either!(self, map tensor => {
@@ -20,7 +20,7 @@ impl AnyTensor {
         })
     }
 
-    /// One number repeated over the same shape, which is in memory once.
+    /// Returns one number repeated over the tensor's shape, stored once.
     pub(super) fn broadcast(&self, value: f64) -> Self {
         either!(self, map tensor => {
             let number = Tensor::from(ndarray::arr0(Element::from_f64(value)));
@@ -29,18 +29,18 @@ impl AnyTensor {
         })
     }
 
-    /// Numbers of the same shape in no pattern: see [`arbitrary`].
+    /// Returns numbers without a pattern, of the tensor's shape: see [`arbitrary`].
     pub(super) fn arbitrary(&self) -> Self {
         either!(self, map tensor => Tensor::from(arbitrary(tensor.view().raw_dim(), 0)))
     }
 
-    /// Numbers of the same shape in no pattern, of either sign and none near zero: another direction for
-    /// each seed.
+    /// Returns numbers without a pattern, of the tensor's shape, of either sign and none near zero: a different
+    /// direction for each seed.
     pub(super) fn direction(&self, seed: u32) -> Self {
         either!(self, map tensor => Tensor::from(direction(tensor.view().raw_dim(), seed)))
     }
 
-    /// The same tensor moved by `step` along a direction of its shape.
+    /// Returns the tensor moved by `step` along a direction of its shape.
     pub(super) fn moved(&self, direction: &Self, step: f64) -> Self {
         let direction = direction.values();
         either!(self, map tensor => {
@@ -53,10 +53,10 @@ impl AnyTensor {
     }
 }
 
-/// Numbers between a half and three halves that follow no pattern which a wrong derivative could
-/// share: multiples of the golden ratio, without their whole part, from another place on for each seed. These lie
-/// far from each other, but their differences are whole numbers (of three in a row, the outer two less twice the one in
-/// between); the power of two keeps the first and takes away the second, on which a threshold could lie.
+/// Returns numbers between a half and three halves that follow no pattern which a wrong derivative could share:
+/// fractional parts of multiples of the golden ratio, from a different multiple on for each seed. These are far from
+/// each other, but their second differences are whole numbers, which could be at a threshold. The power of two keeps
+/// the first property and removes the second.
 pub(super) fn arbitrary<T: Element, D: Dimension>(shape: D, seed: u32) -> Array<T, D> {
     let mut position = f64::from(seed) * 0.754_877_666_246_693;
     Array::from_shape_simple_fn(shape, || {
@@ -65,7 +65,7 @@ pub(super) fn arbitrary<T: Element, D: Dimension>(shape: D, seed: u32) -> Array<
     })
 }
 
-/// [`arbitrary`] numbers with signs that follow no pattern either.
+/// Returns [`arbitrary`] numbers with signs that follow no pattern either.
 fn direction<T: Element, D: Dimension>(shape: D, seed: u32) -> Array<T, D> {
     let mut position = f64::from(seed) * 0.569_840_290_998_053;
     let mut numbers = arbitrary::<T, D>(shape, seed);

@@ -1,8 +1,8 @@
-//! What a backward function owes its callers beyond the right numbers: the same numbers again, and the
-//! same whatever the layout in memory and whatever the incoming gradients' layout.
+//! Properties of backward functions beyond right numbers: the numbers are the same when they are computed again, and
+//! whatever the layout of inputs and gradients in memory.
 //!
-//! One pass, with a gradient of numbers in no pattern for each output, is the reference; each check
-//! changes one thing about it and compares.
+//! The reference is one pass, with a gradient of numbers without a pattern for each output. Each check changes one
+//! thing of that pass and compares.
 
 use ndarray::Array1;
 
@@ -13,7 +13,7 @@ use crate::erased::AnyTensor;
 use crate::error::{self, Derivative, Error, ErrorKind, Mismatch};
 use crate::recording::{Recording, or_zeros};
 
-/// What arrives at each input, entry by entry, in row-major order.
+/// The gradient of each input, entry by entry, in row-major order.
 type Gradients = Vec<Vec<f64>>;
 
 /// A gradient for each output that has one.
@@ -25,7 +25,7 @@ struct Thorough<'a> {
     reference: Gradients,
 }
 
-/// Holds the backward functions of a function against everything but its derivative.
+/// Checks all properties of the backward functions but their derivatives.
 pub(super) fn check(check: &Check<'_>) -> Result<(), Error> {
     let seeds = seeds(check, AnyTensor::arbitrary);
     let this = Thorough {
@@ -59,7 +59,7 @@ impl Thorough<'_> {
         Recording::of(&*self.check.function, inputs, false, called_at)
     }
 
-    /// The same graph once more, and the same function once more, to the last bit.
+    /// Checks that a second pass, and a second graph, have the same bits.
     fn repetition(&self) -> Result<(), Error> {
         let exactly = Tolerances {
             atol: 0.0,
@@ -151,17 +151,17 @@ fn seeds(check: &Check<'_>, seed: impl Fn(&AnyTensor) -> AnyTensor) -> Seeds {
         .collect()
 }
 
-/// What arrives when each output starts with its seed.
+/// Returns the gradients of the inputs when those of the outputs are `seeds`.
 fn pass(recorded: &Recording, seeds: &Seeds) -> Result<Gradients, Error> {
     let found = recorded.vjp(seeds.clone(), false)?;
     let found = or_zeros(found, &recorded.inputs);
     Ok(found.iter().map(AnyTensor::values).collect())
 }
 
-/// An input and an entry of it, what was found there and expected, and by how much they may differ.
+/// The index of an input and of its entry, the number found and the number expected, and the tolerance.
 type Differing = ([usize; 2], [f64; 2], f64);
 
-/// The first place where the two differ.
+/// Returns the first entry that differs by more than the tolerance.
 fn differing(found: &Gradients, expected: &Gradients, tolerances: Tolerances) -> Option<Differing> {
     let inputs = found.iter().zip(expected).enumerate();
     inputs

@@ -1,6 +1,6 @@
-//! How far a derivative may be from what it is compared with.
+//! The tolerances of a comparison.
 
-/// How closely derivatives are compared.
+/// The step of differences, and the tolerances of derivatives.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tolerances {
     pub(super) eps: f64,
@@ -9,12 +9,12 @@ pub(super) struct Tolerances {
 }
 
 impl Tolerances {
-    /// By how much the analytical derivative may differ from this numerical one.
+    /// Returns the largest allowed difference of an analytical derivative from this numerical one.
     pub(super) fn of(self, numerical: f64) -> f64 {
         self.atol + self.rtol * numerical.abs()
     }
 
-    /// Whether the two disagree. What is not a number agrees with nothing.
+    /// Returns whether the two derivatives disagree; NaN agrees with no number.
     pub(super) fn exceeded(self, analytical: f64, numerical: f64) -> bool {
         let difference = (analytical - numerical).abs();
         difference.is_nan() || difference > self.of(numerical)

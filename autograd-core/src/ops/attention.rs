@@ -10,20 +10,6 @@ use crate::ops::AttentionOptions;
 use crate::{Element, Tensor, custom_function};
 
 /// Scaled dot-product attention: for each query, the mean of the values, weighted by how well each key fits the query.
-///
-/// ```
-/// use pullback::{Tensor, ops::AttentionOptions, ops::Attention};
-/// use pullback::ndarray::array;
-///
-/// // Two keys that fit the query equally well: the mean of their values.
-/// let (q, k) = (Tensor::from(array![[1.0, 0.0]]), Tensor::from(array![[1.0, 1.0], [1.0, 1.0]]));
-/// let v = Tensor::from(array![[2.0], [4.0]]).set_requires_grad(true);
-/// let y = Attention::apply(&q, &k, &v, &AttentionOptions::default());
-/// assert_eq!(y.to_array(), array![[3.0]]);
-/// y.sum().backward()?;
-/// assert_eq!(v.grad(), Some(array![[0.5], [0.5]]));
-/// # Ok::<(), pullback::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct Attention<T, D>(PhantomData<(T, D)>);
 

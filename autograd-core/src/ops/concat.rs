@@ -7,18 +7,6 @@ use ndarray::{Array, ArrayView, Axis, Dimension};
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// The concatenation of tensors along an axis.
-///
-/// ```
-/// use pullback::{Tensor, ndarray::Axis, ops::Concat};
-/// use pullback::ndarray::array;
-///
-/// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
-/// let y = Tensor::from(array![3.0]);
-/// let both = Concat::apply(Axis(0), &[&x, &y]);
-/// both.backward_with(array![1.0, 10.0, 100.0])?;
-/// assert_eq!(x.grad(), Some(array![1.0, 10.0])); // its part
-/// # Ok::<(), pullback::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct Concat<T, D>(PhantomData<(T, D)>);
 

@@ -51,19 +51,6 @@ fn size<T>(image: &ArrayView4<'_, T>) -> [usize; 2] {
 
 /// The convolution of `x` with `weight`, plus a bias for each output, of tensors with four axes or with three. With
 /// three, the first axis of the options is that of an image of height 1.
-///
-/// ```
-/// use pullback::{Tensor, ops::ConvOptions, ops::Conv};
-/// use pullback::ndarray::array;
-///
-/// let x = Tensor::from(array![[[[1.0, 2.0, 3.0]]]]);
-/// let weight = Tensor::from(array![[[[1.0, 10.0]]]]).set_requires_grad(true);
-/// let y = Conv::apply(&x, &weight, None, ConvOptions::default());
-/// assert_eq!(y.to_array(), array![[[[21.0, 32.0]]]]);
-/// y.sum().backward()?;
-/// assert_eq!(weight.grad(), Some(array![[[[3.0, 5.0]]]])); // the sum of the elements under each weight
-/// # Ok::<(), pullback::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct Conv<T, D>(PhantomData<(T, D)>);
 
@@ -137,17 +124,6 @@ impl<T: Element, D: Dimension> Conv<T, D> {
 
 /// The transpose of a convolution: each element of `x`, times the weights, is added to its window in images of height
 /// and width `size`, plus a bias for each channel.
-///
-/// ```
-/// use pullback::{Tensor, ops::ConvOptions, ops::ConvTranspose};
-/// use pullback::ndarray::array;
-///
-/// // Each element adds the weights, times itself, to its window.
-/// let x = Tensor::from(array![[[[1.0, 2.0]]]]);
-/// let weight = Tensor::from(array![[[[1.0, 10.0]]]]);
-/// let y = ConvTranspose::apply(&x, &weight, None, ConvOptions::default(), [1, 3]);
-/// assert_eq!(y.to_array(), array![[[[1.0, 12.0, 20.0]]]]);
-/// ```
 #[derive(Debug)]
 pub struct ConvTranspose<T, D>(PhantomData<(T, D)>);
 

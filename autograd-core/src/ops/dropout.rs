@@ -8,18 +8,6 @@ use crate::{Element, Tensor, custom_function, kernels};
 
 /// Dropout: sets elements to 0 at random. The backward pass chooses the same elements, from the seed: no mask is
 /// saved.
-///
-/// ```
-/// use pullback::ndarray::Array1;
-/// use pullback::{Tensor, ops::Dropout};
-///
-/// let x = Tensor::from(Array1::<f64>::ones(100)).set_requires_grad(true);
-/// let y = Dropout::apply(&x, 0.5, 7);
-/// y.sum().backward()?;
-/// assert_eq!(x.grad(), Some(y.to_array())); // 0 where it is dropped, 2 elsewhere
-/// assert_eq!(Dropout::apply(&x, 0.5, 7).to_array(), y.to_array());
-/// # Ok::<(), pullback::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct Dropout<T, D>(PhantomData<(T, D)>);
 

@@ -8,18 +8,6 @@ use super::{IndexAdd, zeros};
 use crate::{Element, Shape, Tensor2, custom_function, kernels};
 
 /// A row of the weight for each index. The row at the index `padding` has no gradient.
-///
-/// ```
-/// use pullback::{Tensor, ops::Embedding};
-/// use pullback::ndarray::array;
-///
-/// let weight = Tensor::from(array![[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]).set_requires_grad(true);
-/// let y = Embedding::apply(&weight, &[2, 0, 2], None);
-/// assert_eq!(y.to_array(), array![[5.0, 6.0], [1.0, 2.0], [5.0, 6.0]]);
-/// y.sum().backward()?;
-/// assert_eq!(weight.grad(), Some(array![[1.0, 1.0], [0.0, 0.0], [2.0, 2.0]]));
-/// # Ok::<(), pullback::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct Embedding<T>(PhantomData<T>);
 
@@ -41,7 +29,7 @@ impl<T: Element> Embedding<T> {
         let rows = weight.nrows();
         if let Some(index) = indices.iter().find(|&&index| index >= rows) {
             panic!(
-                "embedding of the index {index} in weights of {}",
+                "embedding: the index {index} is out of range for {}",
                 kernels::counted(rows, "row", "rows")
             );
         }

@@ -8,18 +8,6 @@ use crate::kernels::checks::has_each_axis;
 use crate::{Element, Tensor, custom_function};
 
 /// A tensor with the order of its elements reversed along some axes, without a copy.
-///
-/// ```
-/// use pullback::{Tensor, ops::Flip};
-/// use pullback::ndarray::array;
-///
-/// let x = Tensor::from(array![1.0, 2.0, 3.0]).set_requires_grad(true);
-/// let y = Flip::apply(&x, &[0]);
-/// assert_eq!(y.to_array(), array![3.0, 2.0, 1.0]);
-/// y.backward_with(array![1.0, 10.0, 100.0])?;
-/// assert_eq!(x.grad(), Some(array![100.0, 10.0, 1.0]));
-/// # Ok::<(), pullback::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct Flip<T, D>(PhantomData<(T, D)>);
 

@@ -8,20 +8,7 @@ use ndarray::{ArcArray, Array, ArrayView, Axis, Dimension, IxDyn};
 use super::zeros;
 use crate::{Element, Shape, Tensor, custom_function, kernels};
 
-/// For each lane along an axis, the elements at the indices in the same lane of `indices`.
-///
-/// ```
-/// use pullback::{Tensor, ndarray::Axis, ops::Gather};
-/// use pullback::ndarray::array;
-///
-/// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]).set_requires_grad(true);
-/// let indices = array![[1, 1], [0, 1]].into_shared().into_dyn();
-/// let y = Gather::apply(&x, Axis(1), indices);
-/// assert_eq!(y.to_array(), array![[2.0, 2.0], [3.0, 4.0]]);
-/// y.sum().backward()?;
-/// assert_eq!(x.grad(), Some(array![[0.0, 2.0], [1.0, 1.0]]));
-/// # Ok::<(), pullback::Error>(())
-/// ```
+/// The elements of each lane along an axis at the indices in that lane of `indices`.
 #[derive(Debug)]
 pub struct Gather<T, D>(PhantomData<(T, D)>);
 
@@ -59,20 +46,6 @@ impl<T: Element, D: Dimension> Gather<T, D> {
 }
 
 /// A tensor to which the elements of another are added at indices, lane by lane along an axis.
-///
-/// ```
-/// use pullback::{Tensor, ndarray::Axis, ops::ScatterAdd};
-/// use pullback::ndarray::array;
-///
-/// let x = Tensor::from(array![[0.0, 0.5]]);
-/// let source = Tensor::from(array![[3.0, 4.0]]).set_requires_grad(true);
-/// let indices = array![[1, 1]].into_shared().into_dyn();
-/// let y = ScatterAdd::apply(x, Axis(1), indices, &source);
-/// assert_eq!(y.to_array(), array![[0.0, 7.5]]);
-/// y.backward_with(array![[1.0, 10.0]])?;
-/// assert_eq!(source.grad(), Some(array![[10.0, 10.0]]));
-/// # Ok::<(), pullback::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct ScatterAdd<T, D>(PhantomData<(T, D)>);
 

@@ -47,13 +47,6 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns ½ x (1 + tanh(√(2/π) (x + 0.044715 x³))) of each element, which is close to x Φ(x).
     ///
     /// [`GeluTanh`](crate::ops::GeluTanh) has the formula.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// assert_eq!(Tensor::from(array![0.0, 100.0]).gelu_tanh().to_array(), array![0.0, 100.0]);
-    /// ```
     #[must_use]
     #[track_caller]
     pub fn gelu_tanh(&self) -> Self {

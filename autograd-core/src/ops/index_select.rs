@@ -8,18 +8,6 @@ use super::zeros;
 use crate::{Element, Shape, Tensor, custom_function, kernels};
 
 /// The parts of a tensor at indices along an axis.
-///
-/// ```
-/// use pullback::{Tensor, ndarray::Axis, ops::IndexSelect};
-/// use pullback::ndarray::array;
-///
-/// let x = Tensor::from(array![1.0, 2.0, 3.0]).set_requires_grad(true);
-/// let y = IndexSelect::apply(&x, Axis(0), &[2, 0, 2]);
-/// assert_eq!(y.to_array(), array![3.0, 1.0, 3.0]);
-/// y.sum().backward()?;
-/// assert_eq!(x.grad(), Some(array![1.0, 0.0, 2.0]));
-/// # Ok::<(), pullback::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct IndexSelect<T, D>(PhantomData<(T, D)>);
 
@@ -53,19 +41,6 @@ impl<T: Element, D: Dimension> IndexSelect<T, D> {
 }
 
 /// A tensor to which the parts of another are added at indices along an axis.
-///
-/// ```
-/// use pullback::{Tensor, ndarray::Axis, ops::IndexAdd};
-/// use pullback::ndarray::array;
-///
-/// let x = Tensor::from(array![1.0, 2.0, 3.0]);
-/// let source = Tensor::from(array![10.0, 20.0]).set_requires_grad(true);
-/// let y = IndexAdd::apply(x, Axis(0), &[1, 1], &source);
-/// assert_eq!(y.to_array(), array![1.0, 32.0, 3.0]);
-/// y.backward_with(array![1.0, 5.0, 9.0])?;
-/// assert_eq!(source.grad(), Some(array![5.0, 5.0]));
-/// # Ok::<(), pullback::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct IndexAdd<T, D>(PhantomData<(T, D)>);
 

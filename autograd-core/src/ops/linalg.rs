@@ -37,19 +37,6 @@ fn factors<T: Element>(function: &'static str, a: &ArrayView2<'_, T>) -> Result<
 const SOLVED: &str = "a matrix that was factored once";
 
 /// The X of AX = B, or of `AᵀX = B`.
-///
-/// ```
-/// use pullback::{Tensor, ops::Solve};
-/// use pullback::ndarray::array;
-///
-/// let a = Tensor::from(array![[2.0, 0.0], [1.0, 4.0]]);
-/// let b = Tensor::from(array![2.0, 9.0]).set_requires_grad(true);
-/// let x = Solve::apply(&a, &b, false)?;
-/// assert_eq!(x.to_array(), array![1.0, 2.0]);
-/// x.backward_with(array![0.0, 1.0])?; // solves with Aᵀ
-/// assert_eq!(b.grad(), Some(array![-0.125, 0.25]));
-/// # Ok::<(), pullback::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct Solve<T, E>(PhantomData<(T, E)>);
 
@@ -140,16 +127,6 @@ impl<T: Element, E: Dimension> Solve<T, E> {
 }
 
 /// The inverse of a matrix.
-///
-/// ```
-/// use pullback::{Tensor, ops::Inverse};
-/// use pullback::ndarray::array;
-///
-/// let a = Tensor::from(array![[2.0, 0.0], [0.0, 4.0]]).set_requires_grad(true);
-/// Inverse::apply(&a)?.sum().backward()?; // −A⁻ᵀ grad A⁻ᵀ
-/// assert_eq!(a.grad(), Some(array![[-0.25, -0.125], [-0.125, -0.0625]]));
-/// # Ok::<(), pullback::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct Inverse<T>(PhantomData<T>);
 
@@ -183,16 +160,6 @@ impl<T: Element> Inverse<T> {
 }
 
 /// The determinant of a matrix.
-///
-/// ```
-/// use pullback::{Tensor, ops::Det};
-/// use pullback::ndarray::array;
-///
-/// let a = Tensor::from(array![[2.0, 1.0], [0.0, 4.0]]).set_requires_grad(true);
-/// Det::apply(&a)?.backward()?; // the cofactors
-/// assert_eq!(a.grad(), Some(array![[4.0, 0.0], [-1.0, 2.0]]));
-/// # Ok::<(), pullback::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct Det<T>(PhantomData<T>);
 
@@ -228,15 +195,6 @@ impl<T: Element> Det<T> {
 
 /// The X of LX = B, or of `LᵀX = B`, where L is the lower triangle of a matrix. Where its diagonal is 0, X is infinite
 /// or NaN.
-///
-/// ```
-/// use pullback::{Tensor, ops::SolveTriangular};
-/// use pullback::ndarray::array;
-///
-/// let l = Tensor::from(array![[2.0, 9.0], [1.0, 4.0]]); // the 9 is not read
-/// let b = Tensor::from(array![[2.0], [9.0]]);
-/// assert_eq!(SolveTriangular::apply(&l, &b, false).to_array(), array![[1.0], [2.0]]);
-/// ```
 #[derive(Debug)]
 pub struct SolveTriangular<T>(PhantomData<T>);
 
@@ -304,16 +262,6 @@ fn lower<T: Element>(x: &Tensor2<T>, diagonal: T) -> Tensor2<T> {
 }
 
 /// The lower triangular L of `A = LLᵀ`.
-///
-/// ```
-/// use pullback::{Tensor, ops::Cholesky};
-/// use pullback::ndarray::array;
-///
-/// let a = Tensor::from(array![[4.0]]).set_requires_grad(true);
-/// Cholesky::apply(&a)?.sum().backward()?; // of a number, the root
-/// assert_eq!(a.grad(), Some(array![[0.25]]));
-/// # Ok::<(), pullback::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct Cholesky<T>(PhantomData<T>);
 

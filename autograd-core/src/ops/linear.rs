@@ -9,20 +9,6 @@ use crate::kernels::{self, Subscripts};
 use crate::{Element, Shape, Tensor, Tensor1, Tensor2, custom_function};
 
 /// x Wᵀ + b along the last axis of x.
-///
-/// ```
-/// use pullback::{Tensor, ops::Linear};
-/// use pullback::ndarray::array;
-///
-/// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]);
-/// let weight = Tensor::from(array![[10.0, 100.0]]).set_requires_grad(true);
-/// let bias = Tensor::from(array![0.5]).set_requires_grad(true);
-/// let y = Linear::apply(&x, &weight, Some(&bias));
-/// assert_eq!(y.to_array(), array![[210.5], [430.5]]);
-/// y.sum().backward()?;
-/// assert_eq!((weight.grad(), bias.grad()), (Some(array![[4.0, 6.0]]), Some(array![2.0])));
-/// # Ok::<(), pullback::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct Linear<T, D>(PhantomData<(T, D)>);
 

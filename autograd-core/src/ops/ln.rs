@@ -41,13 +41,6 @@ impl<T: Element, D: Dimension> Ln<T, D> {
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns ln x of each element.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// assert_eq!(Tensor::from(array![1.0, 2.0]).ln().to_array(), array![0.0, 2.0_f64.ln()]);
-    /// ```
     #[must_use]
     #[track_caller]
     pub fn ln(&self) -> Self {

@@ -10,17 +10,6 @@ use crate::kernels::{self, Subscripts};
 use crate::{Element, Tensor, Tensor2, custom_function};
 
 /// The product of two matrices. Transposed operands are multiplied without a copy.
-///
-/// ```
-/// use pullback::{Tensor, ops::MatMul};
-/// use pullback::ndarray::array;
-///
-/// let x = Tensor::from(array![[1.0, 2.0]]).set_requires_grad(true);
-/// let y = Tensor::from(array![[3.0, 5.0], [4.0, 6.0]]);
-/// MatMul::apply(&x, &y).backward_with(array![[1.0, 10.0]])?; // grad yᵀ
-/// assert_eq!(x.grad(), Some(array![[53.0, 64.0]]));
-/// # Ok::<(), pullback::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct MatMul<T>(PhantomData<T>);
 

@@ -9,17 +9,6 @@ use crate::basic::operators::{Common, broadcast};
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// The maximum of two tensors of one shape, element by element; the method broadcasts.
-///
-/// ```
-/// use pullback::{Tensor, ops::Maximum};
-/// use pullback::ndarray::array;
-///
-/// let x = Tensor::from(array![1.0, 5.0]).set_requires_grad(true);
-/// let y = Tensor::from(array![2.0, 4.0]).set_requires_grad(true);
-/// Maximum::apply(&x, &y).sum().backward()?;
-/// assert_eq!((x.grad(), y.grad()), (Some(array![0.0, 1.0]), Some(array![1.0, 0.0])));
-/// # Ok::<(), pullback::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct Maximum<T, D>(PhantomData<(T, D)>);
 
@@ -59,17 +48,6 @@ impl<T: Element, D: Dimension> Maximum<T, D> {
 }
 
 /// The minimum of two tensors of one shape, element by element; the method broadcasts.
-///
-/// ```
-/// use pullback::{Tensor, ops::Minimum};
-/// use pullback::ndarray::array;
-///
-/// let x = Tensor::from(array![1.0, 5.0]).set_requires_grad(true);
-/// let y = Tensor::from(array![2.0, 4.0]).set_requires_grad(true);
-/// Minimum::apply(&x, &y).sum().backward()?;
-/// assert_eq!((x.grad(), y.grad()), (Some(array![1.0, 0.0]), Some(array![0.0, 1.0])));
-/// # Ok::<(), pullback::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct Minimum<T, D>(PhantomData<(T, D)>);
 
@@ -168,14 +146,6 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     ///
     /// # Panics
     /// If the shapes do not broadcast.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// let (x, y) = (Tensor::from(array![1.0, 5.0]), Tensor::from(array![4.0]));
-    /// assert_eq!(x.minimum(&y).to_array(), array![1.0, 4.0]);
-    /// ```
     #[must_use]
     #[track_caller]
     pub fn minimum<E: Dimension>(&self, other: &Tensor<T, E>) -> Tensor<T, Common<D, E>>

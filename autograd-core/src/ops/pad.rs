@@ -8,18 +8,6 @@ use super::Slice;
 use crate::{Element, Shape, Tensor, custom_function, kernels};
 
 /// A tensor with one value around it.
-///
-/// ```
-/// use pullback::{Tensor, ops::Pad};
-/// use pullback::ndarray::array;
-///
-/// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
-/// let y = Pad::apply(&x, &[(1, 2)], 0.5);
-/// assert_eq!(y.to_array(), array![0.5, 1.0, 2.0, 0.5, 0.5]);
-/// y.sum().backward()?;
-/// assert_eq!(x.grad(), Some(array![1.0, 1.0]));
-/// # Ok::<(), pullback::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct Pad<T, D>(PhantomData<(T, D)>);
 

@@ -8,14 +8,6 @@ use crate::kernels::checks::{has_axis, has_each_axis};
 use crate::{Element, Tensor, custom_function};
 
 /// A tensor with its axes in another order, without a copy.
-///
-/// ```
-/// use pullback::{Tensor, ops::Permute};
-/// use pullback::ndarray::array;
-///
-/// let x = Tensor::from(array![[[1.0], [2.0]]]);
-/// assert_eq!(Permute::apply(&x, &[2, 0, 1]).to_array(), array![[[1.0, 2.0]]]);
-/// ```
 #[derive(Debug)]
 pub struct Permute<T, D>(PhantomData<(T, D)>);
 

@@ -12,17 +12,6 @@ use crate::ops::Pool2dOptions;
 use crate::{Element, Tensor4, custom_function};
 
 /// The maximum of each window.
-///
-/// ```
-/// use pullback::{Tensor, ops::Pool2dOptions, ops::MaxPool2d};
-/// use pullback::ndarray::array;
-///
-/// let x = Tensor::from(array![[[[1.0, 3.0], [2.0, 0.0]]]]).set_requires_grad(true);
-/// let windows = Pool2dOptions { kernel: [2, 2], stride: [2, 2], padding: [0, 0] };
-/// MaxPool2d::apply(&x, windows).sum().backward()?;
-/// assert_eq!(x.grad(), Some(array![[[[0.0, 1.0], [0.0, 0.0]]]]));
-/// # Ok::<(), pullback::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct MaxPool2d<T>(PhantomData<T>);
 
@@ -120,19 +109,6 @@ impl<T: Element> MaxUnpool2d<T> {
 }
 
 /// The mean of each window; the padding counts as zeros.
-///
-/// ```
-/// use pullback::{Tensor, ops::Pool2dOptions, ops::AvgPool2d};
-/// use pullback::ndarray::array;
-///
-/// let x = Tensor::from(array![[[[1.0, 3.0], [2.0, 0.0]]]]).set_requires_grad(true);
-/// let windows = Pool2dOptions { kernel: [2, 2], stride: [2, 2], padding: [0, 0] };
-/// let y = AvgPool2d::apply(&x, windows);
-/// assert_eq!(y.to_array(), array![[[[1.5]]]]);
-/// y.sum().backward()?;
-/// assert_eq!(x.grad(), Some(array![[[[0.25, 0.25], [0.25, 0.25]]]]));
-/// # Ok::<(), pullback::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct AvgPool2d<T>(PhantomData<T>);
 

@@ -52,13 +52,6 @@ impl<T: Element, D: Dimension> Powf<T, D> {
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns xᵖ of each element, for any number p; NaN for negative elements if p is not whole.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// assert_eq!(Tensor::from(array![4.0, 9.0]).powf(0.5).to_array(), array![2.0, 3.0]);
-    /// ```
     #[must_use]
     #[track_caller]
     pub fn powf(&self, p: T) -> Self {

@@ -96,13 +96,6 @@ impl<T: Element, D: Dimension> LeakyRelu<T, D> {
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns max(x, 0) of each element, with the derivative 0 at 0.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// assert_eq!(Tensor::from(array![2.0, -3.0]).relu().to_array(), array![2.0, 0.0]);
-    /// ```
     #[must_use]
     #[track_caller]
     pub fn relu(&self) -> Self {
@@ -112,13 +105,6 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns x of each positive element, slope · x of the others, with the derivative `slope` at 0.
     ///
     /// [`LeakyRelu`](crate::ops::LeakyRelu) has the formula.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// assert_eq!(Tensor::from(array![2.0, -3.0]).leaky_relu(0.1).to_array(), array![2.0, -3.0 * 0.1]);
-    /// ```
     #[must_use]
     #[track_caller]
     pub fn leaky_relu(&self, slope: T) -> Self {

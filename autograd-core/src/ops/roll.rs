@@ -8,18 +8,6 @@ use crate::kernels::checks::has_axis;
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// A tensor with its elements shifted along an axis, cyclically.
-///
-/// ```
-/// use pullback::{Tensor, ndarray::Axis, ops::Roll};
-/// use pullback::ndarray::array;
-///
-/// let x = Tensor::from(array![1.0, 2.0, 3.0]).set_requires_grad(true);
-/// let y = Roll::apply(&x, Axis(0), 1);
-/// assert_eq!(y.to_array(), array![3.0, 1.0, 2.0]);
-/// y.backward_with(array![1.0, 10.0, 100.0])?;
-/// assert_eq!(x.grad(), Some(array![10.0, 100.0, 1.0])); // and back
-/// # Ok::<(), pullback::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct Roll<T, D>(PhantomData<(T, D)>);
 

@@ -50,13 +50,6 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns ln(1 + eˣ) of each element, which never overflows.
     ///
     /// [`Softplus`](crate::ops::Softplus) has the formula.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// assert_eq!(Tensor::from(array![0.0, 1000.0]).softplus().to_array(), array![2.0_f64.ln(), 1000.0]);
-    /// ```
     #[must_use]
     #[track_caller]
     pub fn softplus(&self) -> Self {

@@ -8,18 +8,6 @@ use crate::kernels::checks::has_axis;
 use crate::{Element, Tensor, custom_function};
 
 /// The two parts of a tensor before and from an index on along an axis, without a copy.
-///
-/// ```
-/// use pullback::{Tensor, ndarray::Axis, ops::SplitAt};
-/// use pullback::ndarray::array;
-///
-/// let x = Tensor::from(array![1.0, 2.0, 3.0]).set_requires_grad(true);
-/// let (before, after) = SplitAt::apply(&x, Axis(0), 1);
-/// assert_eq!((before.to_array(), after.to_array()), (array![1.0], array![2.0, 3.0]));
-/// after.sum().backward()?;
-/// assert_eq!(x.grad(), Some(array![0.0, 1.0, 1.0]));
-/// # Ok::<(), pullback::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct SplitAt<T, D>(PhantomData<(T, D)>);
 

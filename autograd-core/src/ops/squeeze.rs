@@ -8,17 +8,6 @@ use crate::kernels::checks::{has_axis, has_rank};
 use crate::{Element, Tensor, custom_function};
 
 /// A tensor without one of its axes of length 1, without a copy.
-///
-/// ```
-/// use pullback::{Tensor, Tensor1, ndarray::Axis, ops::Squeeze};
-/// use pullback::ndarray::array;
-///
-/// let x = Tensor::from(array![[1.0, 2.0]]).set_requires_grad(true);
-/// let y: Tensor1<f64> = Squeeze::apply(&x, Axis(0));
-/// y.backward_with(array![1.0, 10.0])?;
-/// assert_eq!(x.grad(), Some(array![[1.0, 10.0]]));
-/// # Ok::<(), pullback::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct Squeeze<T, D, E>(PhantomData<(T, D, E)>);
 
@@ -54,15 +43,6 @@ impl<T: Element, D: Dimension, E: Dimension> Squeeze<T, D, E> {
 }
 
 /// A tensor with one more axis, of length 1, without a copy.
-///
-/// ```
-/// use pullback::{Tensor, Tensor2, ndarray::Axis, ops::Unsqueeze};
-/// use pullback::ndarray::array;
-///
-/// let x = Tensor::from(array![1.0, 2.0]);
-/// let y: Tensor2<f64> = Unsqueeze::apply(&x, Axis(1));
-/// assert_eq!(y.to_array(), array![[1.0], [2.0]]);
-/// ```
 #[derive(Debug)]
 pub struct Unsqueeze<T, D, E>(PhantomData<(T, D, E)>);
 
@@ -119,14 +99,6 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     ///
     /// # Panics
     /// If `axis` is larger than the rank.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::{Axis, array};
-    ///
-    /// let x = Tensor::from(array![1.0, 2.0]);
-    /// assert_eq!(x.unsqueeze(Axis(1)).to_array(), array![[1.0], [2.0]]);
-    /// ```
     #[must_use]
     #[track_caller]
     pub fn unsqueeze(&self, axis: Axis) -> Tensor<T, D::Larger> {

@@ -7,14 +7,6 @@ use ndarray::Dimension;
 use crate::{Element, Tensor, custom_function};
 
 /// A tensor with its axes in reverse order, without a copy.
-///
-/// ```
-/// use pullback::{Tensor, ops::Transpose};
-/// use pullback::ndarray::array;
-///
-/// let x = Tensor::from(array![[1.0, 2.0, 3.0]]);
-/// assert_eq!(Transpose::apply(&x).to_array(), array![[1.0], [2.0], [3.0]]);
-/// ```
 #[derive(Debug)]
 pub struct Transpose<T, D>(PhantomData<(T, D)>);
 

@@ -10,19 +10,6 @@ use crate::{Element, Tensor, custom_function};
 
 /// The elements of one tensor where a mask is true, and of another elsewhere. All have one shape; the method
 /// broadcasts.
-///
-/// ```
-/// use pullback::{Tensor, ops::Where};
-/// use pullback::ndarray::array;
-///
-/// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
-/// let mask = array![true, false].into_shared().into_dyn();
-/// let y = Where::apply(&mask, &x, &Tensor::from(array![10.0, 20.0]));
-/// assert_eq!(y.to_array(), array![1.0, 20.0]);
-/// y.sum().backward()?;
-/// assert_eq!(x.grad(), Some(array![1.0, 0.0]));
-/// # Ok::<(), pullback::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct Where<T, D>(PhantomData<(T, D)>);
 

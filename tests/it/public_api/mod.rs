@@ -1,17 +1,15 @@
 //! The names that a user can write, in `tests/public_api.txt`: a change of them shows in a review.
 //! `UPDATE_EXPECT=1 cargo test --test it public_api` writes the file anew.
 
-mod crates;
 mod examples;
 mod shown;
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::Path;
 
 use expect_test::expect_file;
 
-use self::crates::{Crate, Place};
+use crate::sources::{Crate, Place};
 
 const HEAD: &str = "\
 // The public names of the crates, as their sources have them: items that can be reached from `lib.rs`, their
@@ -26,13 +24,9 @@ const HEAD: &str = "\
 //
 ";
 
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
 /// The public names of a crate, in the order of their paths.
 fn listing(name: &str, source: &str) -> BTreeMap<String, String> {
-    let of = Crate::read(&root().join(source));
+    let of = Crate::read(source);
     let mut listing = BTreeMap::new();
     list(&of, name, &Vec::new(), &mut listing);
     listing

@@ -3,7 +3,7 @@
 use syn::visit_mut::VisitMut;
 use syn::{Attribute, Block, Fields, ImplItem, Item, ItemImpl, TraitItem, Type};
 
-use super::crates::{Crate, ModulePath, head, is_public, is_seen};
+use crate::sources::{Crate, ModulePath, head, is_public, is_seen};
 
 /// What is public of an item.
 pub(super) fn item(item: &Item) -> String {

@@ -54,16 +54,6 @@ impl CrossEntropyOptions {
 
 /// −Σ target · ln softmax(logits) of each row, and the probabilities softmax(logits), which backward needs. Forward and
 /// backward read the memory once each.
-///
-/// ```
-/// use pullback::{Tensor, ops::{CrossEntropy, CrossEntropyOptions}};
-/// use pullback::ndarray::array;
-///
-/// let logits = Tensor::from(array![[0.0, 0.0]]);
-/// let (losses, probabilities) = CrossEntropy::apply(&logits, &[1], CrossEntropyOptions::default());
-/// assert_eq!(losses.to_array(), array![2.0_f64.ln()]);
-/// assert_eq!(probabilities.to_array(), array![[0.5, 0.5]]);
-/// ```
 #[derive(Debug)]
 pub struct CrossEntropy<T>(PhantomData<T>);
 
@@ -283,17 +273,6 @@ impl<T: Element> Tensor2<T> {
     /// # Panics
     /// If there is not a label for each row, a label is neither a class nor ignored, or the label smoothing is not
     /// between 0 and 1.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    /// use pullback::ops::{CrossEntropyOptions, Reduction};
-    ///
-    /// let logits = Tensor::from(array![[0.0, 0.0], [5.0, 0.0]]);
-    /// let options = CrossEntropyOptions { ignore_index: Some(7), ..Default::default() };
-    /// let loss = logits.cross_entropy_opts(&[1, 7], Reduction::Mean, options);
-    /// assert_eq!(loss.item(), 2.0_f64.ln());
-    /// ```
     #[must_use]
     #[track_caller]
     pub fn cross_entropy_opts(
@@ -316,15 +295,6 @@ impl<T: Element> Tensor2<T> {
     /// # Panics
     /// If there is not a label for each row, a label is neither a class nor ignored, or the label smoothing is not
     /// between 0 and 1.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// let logits = Tensor::from(array![[0.0, 0.0], [1000.0, 0.0]]);
-    /// let losses = logits.cross_entropy_unreduced(&[1, 1], Default::default());
-    /// assert_eq!(losses.to_array(), array![2.0_f64.ln(), 1000.0]);
-    /// ```
     #[must_use]
     #[track_caller]
     pub fn cross_entropy_unreduced(

@@ -9,17 +9,6 @@ use crate::ops::add_tangents;
 use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 
 /// |x − target| of each element. Where they are equal, the gradient is 0.
-///
-/// ```
-/// use pullback::{Tensor, ops::L1Loss};
-/// use pullback::ndarray::array;
-///
-/// let x = Tensor::from(array![1.0, 2.0, 5.0]).set_requires_grad(true);
-/// let target = Tensor::from(array![4.0, 2.0, 1.0]);
-/// L1Loss::apply(&x, &target).sum().backward()?;
-/// assert_eq!(x.grad(), Some(array![-1.0, 0.0, 1.0]));
-/// # Ok::<(), pullback::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct L1Loss<T, D>(PhantomData<(T, D)>);
 
@@ -99,14 +88,6 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     ///
     /// # Panics
     /// If the shapes differ.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// let (x, target) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![1.0, 5.0]));
-    /// assert_eq!(x.l1_loss_unreduced(&target).to_array(), array![0.0, 3.0]);
-    /// ```
     #[must_use]
     #[track_caller]
     pub fn l1_loss_unreduced(&self, target: &Self) -> Self {

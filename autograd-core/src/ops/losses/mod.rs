@@ -24,7 +24,7 @@ use ndarray::{ArrayView, Dimension};
 
 use crate::{Element, Tensor, Tensor0};
 
-/// How the losses of all elements or examples are reduced to a number.
+/// The reduction of the losses of all elements or examples to a number.
 ///
 /// ```
 /// use pullback::{Tensor, ops::Reduction};

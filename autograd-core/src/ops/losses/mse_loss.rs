@@ -9,17 +9,6 @@ use crate::ops::add_tangents;
 use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 
 /// (x − target)² of each element.
-///
-/// ```
-/// use pullback::{Tensor, ops::MseLoss};
-/// use pullback::ndarray::array;
-///
-/// let x = Tensor::from(array![1.0, 4.0]).set_requires_grad(true);
-/// let target = Tensor::from(array![0.0, 7.0]);
-/// MseLoss::apply(&x, &target).sum().backward()?; // 2 (x − target)
-/// assert_eq!(x.grad(), Some(array![2.0, -6.0]));
-/// # Ok::<(), pullback::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct MseLoss<T, D>(PhantomData<(T, D)>);
 
@@ -86,14 +75,6 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     ///
     /// # Panics
     /// If the shapes differ.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// let (x, target) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![1.0, 5.0]));
-    /// assert_eq!(x.mse_loss_unreduced(&target).to_array(), array![0.0, 9.0]);
-    /// ```
     #[must_use]
     #[track_caller]
     pub fn mse_loss_unreduced(&self, target: &Self) -> Self {

@@ -11,18 +11,6 @@ use crate::ops::zeros;
 use crate::{Element, Shape, Tensor0, Tensor1, Tensor2, custom_function};
 
 /// −x at the label of each row; 0 where it is ignored.
-///
-/// ```
-/// use pullback::{Tensor, ops::NllLoss};
-/// use pullback::ndarray::array;
-///
-/// let x = Tensor::from(array![[-1.0, -2.0], [-3.0, -4.0]]).set_requires_grad(true);
-/// let y = NllLoss::apply(&x, &[1, 9], Some(9));
-/// assert_eq!(y.to_array(), array![2.0, 0.0]);
-/// y.sum().backward()?;
-/// assert_eq!(x.grad(), Some(array![[0.0, -1.0], [0.0, 0.0]]));
-/// # Ok::<(), pullback::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct NllLoss<T>(PhantomData<T>);
 
@@ -129,14 +117,6 @@ impl<T: Element> Tensor2<T> {
     ///
     /// # Panics
     /// If there is not a label for each row, or a label is neither a class nor `ignore_index`.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![[-1.0, -2.0], [-3.0, -4.0]]);
-    /// assert_eq!(x.nll_loss_unreduced(&[9, 1], Some(9)).to_array(), array![0.0, 4.0]);
-    /// ```
     #[must_use]
     #[track_caller]
     pub fn nll_loss_unreduced(&self, labels: &[usize], ignore_index: Option<usize>) -> Tensor1<T> {

@@ -9,7 +9,7 @@ use crate::kernels::counted;
 use crate::ops::add_tangents;
 use crate::{Element, Shape, Tensor, custom_function, kernels};
 
-/// The sum of each channel, as `shape`.
+/// The sum of each channel, in the shape `shape`.
 #[derive(Debug)]
 pub struct ChannelSum<T, D, E>(PhantomData<(T, D, E)>);
 
@@ -50,7 +50,7 @@ impl<T: Element, D: Dimension, E: Dimension> ChannelSum<T, D, E> {
     }
 }
 
-/// A number for each channel, repeated to all elements of the channel, as `shape`.
+/// One number per channel, broadcast to `shape`.
 #[derive(Debug)]
 pub struct ChannelRepeat<T, E, D>(PhantomData<(T, E, D)>);
 

@@ -51,7 +51,7 @@ impl<D: Dimension> AxisList<D> for [usize; 0] {
     }
 }
 
-/// One axis fewer, and the others after it.
+/// Removes one axis, then the others.
 macro_rules! arrays {
     ($($count:literal),+) => {$(
         impl<D: Dimension> AxisList<D> for [usize; $count] {

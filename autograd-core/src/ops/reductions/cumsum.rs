@@ -8,17 +8,6 @@ use crate::kernels::Axes;
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// Cumulative sums along an axis, from its start or, if `reversed`, from its end. Elements are added in `f64`.
-///
-/// ```
-/// use pullback::{Tensor, ndarray::Axis, ops::CumSum};
-/// use pullback::ndarray::array;
-///
-/// let x = Tensor::from(array![1.0, 2.0, 3.0]).set_requires_grad(true);
-/// assert_eq!(CumSum::apply(&x, Axis(0), true).to_array(), array![6.0, 5.0, 3.0]);
-/// CumSum::apply(&x, Axis(0), false).sum().backward()?;
-/// assert_eq!(x.grad(), Some(array![3.0, 2.0, 1.0])); // how many sums contain it
-/// # Ok::<(), pullback::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct CumSum<T, D>(PhantomData<(T, D)>);
 

@@ -9,18 +9,6 @@ use crate::kernels::Axes;
 use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 
 /// The Euclidean norm over some axes. Where all elements are 0, the gradient is 0.
-///
-/// ```
-/// use pullback::{Tensor, Tensor1, kernels::Axes, ndarray::Axis, ops::Norm};
-/// use pullback::ndarray::array;
-///
-/// let x = Tensor::from(array![[3.0, 4.0], [0.0, 0.0]]).set_requires_grad(true);
-/// let lengths: Tensor1<f64> = Norm::apply(&x, Axes::one(Axis(1)));
-/// assert_eq!(lengths.to_array(), array![5.0, 0.0]);
-/// lengths.backward_with(array![5.0, 5.0])?;
-/// assert_eq!(x.grad(), Some(array![[3.0, 4.0], [0.0, 0.0]]));
-/// # Ok::<(), pullback::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct Norm<T, D, E>(PhantomData<(T, D, E)>);
 

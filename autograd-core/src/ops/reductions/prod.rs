@@ -9,17 +9,6 @@ use crate::kernels::Axes;
 use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 
 /// The product along one axis.
-///
-/// ```
-/// use pullback::{Tensor, Tensor1, kernels::Axes, ndarray::Axis, ops::Prod};
-/// use pullback::ndarray::array;
-///
-/// let x = Tensor::from(array![[2.0, 3.0, 4.0], [0.0, 3.0, 4.0]]).set_requires_grad(true);
-/// let products: Tensor1<f64> = Prod::apply(&x, Axes::one(Axis(1)));
-/// products.sum().backward()?; // the product of the other elements
-/// assert_eq!(x.grad(), Some(array![[12.0, 8.0, 6.0], [12.0, 0.0, 0.0]]));
-/// # Ok::<(), pullback::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct Prod<T, D, E>(PhantomData<(T, D, E)>);
 

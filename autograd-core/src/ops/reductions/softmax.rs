@@ -10,18 +10,6 @@ use crate::ops::add_tangents;
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// eˣ / Σ eˣ along an axis, numerically stable.
-///
-/// ```
-/// use pullback::{Tensor, ndarray::Axis, ops::Softmax};
-/// use pullback::ndarray::array;
-///
-/// let x = Tensor::from(array![0.0, 0.0]).set_requires_grad(true);
-/// let y = Softmax::apply(&x, Axis(0));
-/// assert_eq!(y.to_array(), array![0.5, 0.5]);
-/// y.backward_with(array![1.0, 0.0])?;
-/// assert_eq!(x.grad(), Some(array![0.25, -0.25]));
-/// # Ok::<(), pullback::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct Softmax<T, D>(PhantomData<(T, D)>);
 

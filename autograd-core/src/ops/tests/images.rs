@@ -93,7 +93,7 @@ fn of_equal_elements_the_first_gets_the_gradient_and_nan_is_largest() {
     assert!(largest.view().iter().all(|&x| x == f64::NEG_INFINITY));
 }
 
-/// Whose type does not say that they have three axes.
+/// Tensors of three axes with a dynamic rank.
 #[test]
 fn convolutions_of_signals_whose_rank_is_known_at_run_time() {
     let tensor = |shape: &[usize]| -> TensorD<f64> { Tensor::from(numbers(shape)) };

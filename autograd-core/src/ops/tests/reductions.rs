@@ -273,7 +273,7 @@ fn a_missing_axis_is_reported_at_the_callers_line() {
 }
 
 #[test]
-#[should_panic(expected = "max of shape [2, 0]: no elements have no maximum")]
+#[should_panic(expected = "max of shape [2, 0]: an empty tensor has no maximum")]
 fn the_extreme_of_nothing_is_refused() {
     let _ = Tensor::from(numbers(&[2, 0])).max_axis(Axis(1));
 }

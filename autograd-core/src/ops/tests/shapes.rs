@@ -222,7 +222,7 @@ fn reported(before: u32, mistake: impl Fn(), expected: &str) -> u32 {
     line
 }
 
-/// One mistake a line.
+/// A mistake in each line.
 macro_rules! panics {
     ($($mistake:expr => $expected:expr;)*) => {
         let line = line!();
