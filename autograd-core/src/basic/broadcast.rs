@@ -4,7 +4,8 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension, IxDyn};
 
-use crate::{Element, Shape, Tensor, custom_function, kernels};
+use crate::tensor::Tensor;
+use crate::{Element, Shape, custom_function, kernels};
 
 /// A tensor repeated along axes of length 1 and along new axes in front, without a copy.
 #[derive(Debug)]

@@ -27,7 +27,8 @@ pub use sum::Sum;
 
 use ndarray::Dimension;
 
-use crate::{Element, Tensor};
+use crate::tensor::Tensor;
+use crate::Element;
 
 /// Returns the sum of two tangents, each of which may be missing.
 #[track_caller]

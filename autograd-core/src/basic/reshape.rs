@@ -5,7 +5,8 @@ use std::marker::PhantomData;
 use ndarray::{Dimension, IntoDimension, IxDyn};
 
 use crate::kernels::checks::{has_axis, has_rank, size};
-use crate::{Element, Shape, Tensor, custom_function, kernels};
+use crate::tensor::Tensor;
+use crate::{Element, Shape, custom_function, kernels};
 
 /// The elements of a tensor, in row-major order, in another shape.
 #[derive(Debug)]

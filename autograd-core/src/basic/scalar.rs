@@ -4,7 +4,8 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use crate::{Element, Tensor, custom_function, kernels};
+use crate::tensor::Tensor;
+use crate::{Element, custom_function, kernels};
 
 /// x + c for a number c.
 ///

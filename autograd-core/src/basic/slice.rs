@@ -6,7 +6,8 @@ use ndarray::{Array, ArrayView, Axis, Dimension, SliceArg, SliceInfoElem};
 
 use crate::kernels::checks::{has_axis, has_rank};
 use crate::kernels::counted;
-use crate::{Element, Shape, Tensor, custom_function, kernels};
+use crate::tensor::Tensor;
+use crate::{Element, Shape, custom_function, kernels};
 
 /// A part of a tensor, without a copy.
 #[derive(Debug)]

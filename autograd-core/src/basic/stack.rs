@@ -6,7 +6,8 @@ use ndarray::{Array, ArrayView, ArrayViewD, Axis, Dimension, SliceInfoElem};
 
 use super::Slice;
 use crate::kernels::checks::has_rank;
-use crate::{Element, Tensor, custom_function, kernels};
+use crate::tensor::Tensor;
+use crate::{Element, custom_function, kernels};
 
 /// Tensors of one shape, stacked along a new axis.
 #[derive(Debug)]

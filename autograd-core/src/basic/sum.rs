@@ -5,7 +5,8 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, Array0, ArrayView, Dimension};
 
-use crate::{Element, Shape, Tensor, Tensor0, custom_function, kernels};
+use crate::tensor::{Tensor, Tensor0};
+use crate::{Element, Shape, custom_function, kernels};
 
 /// The sum of all elements, added pairwise.
 #[derive(Debug)]

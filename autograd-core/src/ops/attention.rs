@@ -7,7 +7,8 @@ use ndarray::{Array, ArrayD, ArrayView, Axis, Dimension};
 use super::{Contract, SoftmaxBackward, Where, add_tangents, zeros};
 use crate::kernels::{self, Subscripts};
 use crate::ops::AttentionOptions;
-use crate::{Element, Tensor, custom_function};
+use crate::tensor::Tensor;
+use crate::{Element, custom_function};
 
 /// Scaled dot-product attention: for each query, the mean of the values, weighted by how well each key fits the query.
 #[derive(Debug)]

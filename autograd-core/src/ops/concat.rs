@@ -4,7 +4,8 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Axis, Dimension};
 
-use crate::{Element, Tensor, custom_function, kernels};
+use crate::tensor::Tensor;
+use crate::{Element, custom_function, kernels};
 
 /// The concatenation of tensors along an axis.
 #[derive(Debug)]

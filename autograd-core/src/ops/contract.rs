@@ -6,7 +6,8 @@ use ndarray::{Array, ArrayView, Dimension};
 
 use super::add_tangents;
 use crate::kernels::{self, Subscripts};
-use crate::{Element, Shape, Tensor, custom_function};
+use crate::tensor::Tensor;
+use crate::{Element, Shape, custom_function};
 
 /// The contraction of two tensors over axes with names, as [`kernels::contract`] computes it. Its
 /// gradients are contractions too.

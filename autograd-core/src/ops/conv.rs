@@ -8,7 +8,8 @@ use ndarray::{Array, Array4, ArrayView, ArrayView1, ArrayView4, Axis, Dimension,
 use crate::kernels::{self, Subscripts};
 use crate::ops::ConvOptions;
 use crate::ops::{Contract, add_tangents};
-use crate::{Element, Tensor, Tensor1, Tensor3, Tensor4, custom_function};
+use crate::tensor::{Tensor, Tensor1, Tensor3, Tensor4};
+use crate::{Element, custom_function};
 
 /// Returns two operands of a convolution as images, and their rank. Signals become images of height 1.
 #[track_caller]
@@ -273,7 +274,7 @@ fn for_channels<T: Element, D: Dimension>(x: &Tensor1<T>, shape: &[usize]) -> Te
     Contract::apply(x, &one(), &Subscripts::new([1], [], names), shape)
 }
 
-fn one<T: Element>() -> crate::Tensor0<T> {
+fn one<T: Element>() -> crate::tensor::Tensor0<T> {
     Tensor::from(ndarray::arr0(T::one()))
 }
 

@@ -4,7 +4,8 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use crate::{Element, Tensor, custom_function, kernels};
+use crate::tensor::Tensor;
+use crate::{Element, custom_function, kernels};
 
 /// Dropout: sets elements to 0 at random. The backward pass chooses the same elements, from the seed: no mask is
 /// saved.

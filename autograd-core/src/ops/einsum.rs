@@ -5,7 +5,8 @@ use ndarray::{Dimension, IxDyn, arr0};
 use super::Contract;
 use crate::kernels::Subscripts;
 use crate::kernels::counted;
-use crate::{Element, Tensor, TensorD};
+use crate::tensor::{Tensor, TensorD};
+use crate::Element;
 
 /// Returns a contraction of tensors over axes with names.
 ///

@@ -5,7 +5,8 @@ use std::marker::PhantomData;
 use ndarray::{Array2, ArrayView2, Axis};
 
 use super::{IndexAdd, zeros};
-use crate::{Element, Shape, Tensor2, custom_function, kernels};
+use crate::tensor::Tensor2;
+use crate::{Element, Shape, custom_function, kernels};
 
 /// A row of the weight for each index. The row at the index `padding` has no gradient.
 #[derive(Debug)]

@@ -6,7 +6,8 @@ use ndarray::{Array, ArrayView, Dimension};
 
 use super::unary_backward;
 use crate::kernels::{self, activations};
-use crate::{Element, Tensor, custom_function};
+use crate::tensor::Tensor;
+use crate::{Element, custom_function};
 
 /// The error function, 2/√π ∫₀ˣ e^(−t²) dt, of each element.
 ///

@@ -5,7 +5,8 @@ use std::marker::PhantomData;
 use ndarray::{Axis, Dimension};
 
 use crate::kernels::checks::has_each_axis;
-use crate::{Element, Tensor, custom_function};
+use crate::tensor::Tensor;
+use crate::{Element, custom_function};
 
 /// A tensor with the order of its elements reversed along some axes, without a copy.
 #[derive(Debug)]

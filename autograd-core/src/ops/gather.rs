@@ -6,7 +6,8 @@ use std::marker::PhantomData;
 use ndarray::{ArcArray, Array, ArrayView, Axis, Dimension, IxDyn};
 
 use super::zeros;
-use crate::{Element, Shape, Tensor, custom_function, kernels};
+use crate::tensor::Tensor;
+use crate::{Element, Shape, custom_function, kernels};
 
 /// The elements of each lane along an axis at the indices in that lane of `indices`.
 #[derive(Debug)]

@@ -7,7 +7,8 @@ use ndarray::{Array, ArrayView, Dimension};
 
 use super::unary_backward;
 use crate::kernels::{self, activations};
-use crate::{Element, Tensor, custom_function};
+use crate::tensor::Tensor;
+use crate::{Element, custom_function};
 
 /// x Φ(x) of each element, where Φ is the distribution function of the standard normal distribution.
 ///

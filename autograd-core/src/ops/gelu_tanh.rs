@@ -6,7 +6,8 @@ use ndarray::{Array, ArrayView, Dimension};
 
 use super::unary_backward;
 use crate::kernels::{self, activations};
-use crate::{Element, Tensor, custom_function};
+use crate::tensor::Tensor;
+use crate::{Element, custom_function};
 
 /// ½ x (1 + tanh(√(2/π) (x + 0.044715 x³))) of each element, which is close to x Φ(x).
 ///

@@ -5,7 +5,8 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Axis, Dimension};
 
 use super::zeros;
-use crate::{Element, Shape, Tensor, custom_function, kernels};
+use crate::tensor::Tensor;
+use crate::{Element, Shape, custom_function, kernels};
 
 /// The parts of a tensor at indices along an axis.
 #[derive(Debug)]

@@ -9,7 +9,9 @@ use ndarray::{Array, Array0, Array2, ArrayView, ArrayView2, Axis, Dimension};
 
 use super::{Contract, add_tangents};
 use crate::kernels::{self, Lu, Subscripts};
-use crate::{Element, Error, ErrorKind, Shape, Tensor, Tensor0, Tensor2, custom_function};
+use crate::error::{Error, ErrorKind};
+use crate::tensor::{Tensor, Tensor0, Tensor2};
+use crate::{Element, Shape, custom_function};
 
 #[track_caller]
 fn square<T: Element>(function: &str, a: &ArrayView2<'_, T>) {

@@ -6,7 +6,8 @@ use ndarray::{Array, ArrayView, ArrayView1, ArrayView2, Dimension};
 
 use super::{Contract, add_tangents};
 use crate::kernels::{self, Subscripts};
-use crate::{Element, Shape, Tensor, Tensor1, Tensor2, custom_function};
+use crate::tensor::{Tensor, Tensor1, Tensor2};
+use crate::{Element, Shape, custom_function};
 
 /// x Wᵀ + b along the last axis of x.
 #[derive(Debug)]

@@ -7,7 +7,8 @@ use ndarray::{Array2, ArrayView2, Dimension, Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, 
 use super::{Contract, add_tangents};
 use crate::basic::operators::common_shape;
 use crate::kernels::{self, Subscripts};
-use crate::{Element, Tensor, Tensor2, custom_function};
+use crate::tensor::{Tensor, Tensor2};
+use crate::{Element, custom_function};
 
 /// The product of two matrices. Transposed operands are multiplied without a copy.
 #[derive(Debug)]

@@ -6,7 +6,8 @@ use ndarray::{Array, ArrayView, DimMax, Dimension};
 
 use super::{add_tangents, unary_backward};
 use crate::basic::operators::{Common, broadcast};
-use crate::{Element, Tensor, custom_function, kernels};
+use crate::tensor::Tensor;
+use crate::{Element, custom_function, kernels};
 
 /// The maximum of two tensors of one shape, element by element; the method broadcasts.
 #[derive(Debug)]

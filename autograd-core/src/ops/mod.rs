@@ -134,7 +134,8 @@ pub use crate::basic::{BroadcastTo, SliceBackward, SumTo};
 use ndarray::Dimension;
 
 use crate::basic::add_tangents;
-use crate::{Element, Tensor, kernels};
+use crate::tensor::Tensor;
+use crate::{Element, kernels};
 
 /// Returns a constant of zeros, to add to.
 fn zeros<T: Element, D: Dimension>(shape: &[usize]) -> Tensor<T, D> {

@@ -5,7 +5,8 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Dimension, SliceInfoElem};
 
 use super::Slice;
-use crate::{Element, Shape, Tensor, custom_function, kernels};
+use crate::tensor::Tensor;
+use crate::{Element, Shape, custom_function, kernels};
 
 /// A tensor with one value around it.
 #[derive(Debug)]

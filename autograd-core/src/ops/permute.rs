@@ -5,7 +5,8 @@ use std::marker::PhantomData;
 use ndarray::{Dimension, IxDyn};
 
 use crate::kernels::checks::{has_axis, has_each_axis};
-use crate::{Element, Tensor, custom_function};
+use crate::tensor::Tensor;
+use crate::{Element, custom_function};
 
 /// A tensor with its axes in another order, without a copy.
 #[derive(Debug)]

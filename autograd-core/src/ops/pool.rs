@@ -9,7 +9,8 @@ use ndarray::{Array4, ArrayView4};
 
 use crate::kernels;
 use crate::ops::Pool2dOptions;
-use crate::{Element, Tensor4, custom_function};
+use crate::tensor::Tensor4;
+use crate::{Element, custom_function};
 
 /// The maximum of each window.
 #[derive(Debug)]

@@ -5,7 +5,8 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Dimension};
 
 use super::zeros;
-use crate::{Element, Tensor, custom_function, kernels};
+use crate::tensor::Tensor;
+use crate::{Element, custom_function, kernels};
 
 /// xⁿ of each element, for a whole n.
 ///

@@ -5,7 +5,8 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Axis, Dimension};
 
 use crate::kernels::checks::has_axis;
-use crate::{Element, Tensor, custom_function, kernels};
+use crate::tensor::Tensor;
+use crate::{Element, custom_function, kernels};
 
 /// A tensor with its elements shifted along an axis, cyclically.
 #[derive(Debug)]

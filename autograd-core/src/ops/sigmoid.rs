@@ -6,7 +6,8 @@ use ndarray::{Array, ArrayView, Dimension};
 
 use super::unary_backward;
 use crate::kernels::{self, activations};
-use crate::{Element, Tensor, custom_function};
+use crate::tensor::Tensor;
+use crate::{Element, custom_function};
 
 /// 1 / (1 + e⁻ˣ) of each element.
 ///

@@ -5,7 +5,8 @@ use std::marker::PhantomData;
 use ndarray::{Axis, Dimension, Slice};
 
 use crate::kernels::checks::has_axis;
-use crate::{Element, Tensor, custom_function};
+use crate::tensor::Tensor;
+use crate::{Element, custom_function};
 
 /// The two parts of a tensor before and from an index on along an axis, without a copy.
 #[derive(Debug)]

@@ -5,7 +5,8 @@ use std::marker::PhantomData;
 use ndarray::{Axis, Dimension};
 
 use crate::kernels::checks::{has_axis, has_rank};
-use crate::{Element, Tensor, custom_function};
+use crate::tensor::Tensor;
+use crate::{Element, custom_function};
 
 /// A tensor without one of its axes of length 1, without a copy.
 #[derive(Debug)]

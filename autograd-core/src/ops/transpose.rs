@@ -4,7 +4,8 @@ use std::marker::PhantomData;
 
 use ndarray::Dimension;
 
-use crate::{Element, Tensor, custom_function};
+use crate::tensor::Tensor;
+use crate::{Element, custom_function};
 
 /// A tensor with its axes in reverse order, without a copy.
 #[derive(Debug)]

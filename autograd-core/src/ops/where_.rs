@@ -6,7 +6,8 @@ use ndarray::{ArcArray, Array, ArrayRef, ArrayView, DimMax, Dimension, Ix0, IxDy
 
 use super::add_tangents;
 use crate::basic::operators::{Common, broadcast};
-use crate::{Element, Tensor, custom_function};
+use crate::tensor::Tensor;
+use crate::{Element, custom_function};
 
 /// The elements of one tensor where a mask is true, and of another elsewhere. All have one shape; the method
 /// broadcasts.

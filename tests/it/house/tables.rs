@@ -4,16 +4,12 @@ use std::path::PathBuf;
 
 use crate::sources::{files, root, text};
 
-/// Returns the rows of a table in `tests/README.md` that begin with `letter`, cut into cells.
-pub(crate) fn table(letter: char) -> Vec<[String; 3]> {
+/// Returns the rows of the table of `tests/README.md` whose first column has the title `title`, cut into cells.
+pub(crate) fn table(title: &str) -> Vec<[String; 3]> {
     let readme = text(&root().join("tests/README.md"));
-    let is_row = |line: &&str| {
-        let number = line
-            .strip_prefix("| ")
-            .and_then(|line| line.strip_prefix(letter));
-        number.is_some_and(|number| number.starts_with(|c: char| c.is_ascii_digit()))
-    };
-    let rows = readme.lines().filter(is_row);
+    let head = format!("| {title} | kind |");
+    let lines = readme.lines().skip_while(|line| !line.starts_with(&head));
+    let rows = lines.skip(2).take_while(|line| line.starts_with('|'));
     rows.map(|row| {
         let mut cells = row
             .trim_matches(['|', ' '])
@@ -63,7 +59,7 @@ fn tests_named<'a>(cell: &'a str, tests: &str) -> Vec<&'a str> {
 
 #[test]
 fn the_table_of_mistakes_names_tests_that_exist() {
-    let (rows, tests) = (table('M'), tests());
+    let (rows, tests) = (table("mistake"), tests());
     assert_eq!(rows.len(), 99);
     for [_, _, test] in &rows {
         tests_named(test, &tests);
@@ -72,7 +68,7 @@ fn the_table_of_mistakes_names_tests_that_exist() {
 
 #[test]
 fn the_table_of_behaviors_names_tests_that_exist() {
-    let (rows, tests) = (table('B'), tests());
+    let (rows, tests) = (table("row"), tests());
     assert_eq!(rows.len(), 93);
     for [row, kind, test] in &rows {
         let is_shown = !tests_named(test, &tests).is_empty();

@@ -8,7 +8,8 @@ use super::{Reduction, labels};
 use crate::kernels::Axes;
 use crate::kernels::counted;
 use crate::ops::{DotAxes, SoftmaxBackward, add_tangents};
-use crate::{Element, Tensor, Tensor0, Tensor1, Tensor2, custom_function, kernels};
+use crate::tensor::{Tensor, Tensor0, Tensor1, Tensor2};
+use crate::{Element, custom_function, kernels};
 
 /// Options of a cross-entropy.
 ///

@@ -6,7 +6,8 @@ use ndarray::{Array, ArrayView, Dimension};
 
 use super::{Reduction, check_shapes};
 use crate::ops::add_tangents;
-use crate::{Element, Tensor, Tensor0, custom_function, kernels};
+use crate::tensor::{Tensor, Tensor0};
+use crate::{Element, custom_function, kernels};
 
 /// target · (ln target − x) of each element, where x is the logarithm of a probability; 0 where the target is 0.
 #[derive(Debug)]

@@ -2,7 +2,8 @@
 
 use ndarray::Array1;
 
-use crate::{Element, Tensor1, kernels};
+use crate::tensor::Tensor1;
+use crate::{Element, kernels};
 
 /// Checks that there is a label for each row of a matrix of `shape`, and that it is a class or ignored.
 #[track_caller]

@@ -22,7 +22,8 @@ pub use nll_loss::NllLoss;
 
 use ndarray::{ArrayView, Dimension};
 
-use crate::{Element, Tensor, Tensor0};
+use crate::tensor::{Tensor, Tensor0};
+use crate::Element;
 
 /// The reduction of the losses of all elements or examples to a number.
 ///

@@ -6,7 +6,8 @@ use ndarray::{Array, ArrayView, Dimension};
 
 use super::{Reduction, check_shapes};
 use crate::ops::add_tangents;
-use crate::{Element, Tensor, Tensor0, custom_function, kernels};
+use crate::tensor::{Tensor, Tensor0};
+use crate::{Element, custom_function, kernels};
 
 /// (x − target)² of each element.
 #[derive(Debug)]

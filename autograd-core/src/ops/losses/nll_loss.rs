@@ -8,7 +8,8 @@ use super::{Reduction, labels};
 use crate::kernels::Axes;
 use crate::ops::reductions::{gather, scatter};
 use crate::ops::zeros;
-use crate::{Element, Shape, Tensor0, Tensor1, Tensor2, custom_function};
+use crate::tensor::{Tensor0, Tensor1, Tensor2};
+use crate::{Element, Shape, custom_function};
 
 /// −x at the label of each row; 0 where it is ignored.
 #[derive(Debug)]

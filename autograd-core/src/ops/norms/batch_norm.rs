@@ -4,7 +4,8 @@ use ndarray::{Array1, Dimension};
 
 use super::Normalize;
 use super::group_norm::second_axis;
-use crate::{Element, Tensor, Tensor1};
+use crate::tensor::{Tensor, Tensor1};
+use crate::Element;
 
 /// The mean and variance of each channel of a batch, for running averages.
 ///

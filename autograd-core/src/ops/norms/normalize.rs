@@ -7,7 +7,8 @@ use ndarray::{Array, Array1, ArrayView, ArrayView1, Dimension};
 use super::{ChannelRepeat, ChannelSum};
 use crate::kernels::Channels;
 use crate::ops::add_tangents;
-use crate::{Element, Tensor, Tensor1, custom_function, kernels};
+use crate::tensor::{Tensor, Tensor1};
+use crate::{Element, custom_function, kernels};
 
 /// x̂ = (x − mean) · rstd and rstd = 1 / √(variance + eps) of each channel, and its mean and variance, with the
 /// divisor n.

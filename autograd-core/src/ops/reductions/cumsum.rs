@@ -5,7 +5,8 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Axis, Dimension};
 
 use crate::kernels::Axes;
-use crate::{Element, Tensor, custom_function, kernels};
+use crate::tensor::Tensor;
+use crate::{Element, custom_function, kernels};
 
 /// Cumulative sums along an axis, from its start or, if `reversed`, from its end. Elements are added in `f64`.
 #[derive(Debug)]

@@ -7,7 +7,8 @@ use ndarray::{Array, ArrayView, Axis, Dimension};
 use super::repeated_sum;
 use crate::kernels::Axes;
 use crate::ops::add_tangents;
-use crate::{Element, Tensor, custom_function, kernels};
+use crate::tensor::Tensor;
+use crate::{Element, custom_function, kernels};
 
 /// x − ln Σ eˣ along an axis, stable.
 #[derive(Debug)]

@@ -6,7 +6,8 @@ use ndarray::{Array, ArrayView, Dimension};
 
 use super::{DotAxes, methods};
 use crate::kernels::Axes;
-use crate::{Element, Tensor, Tensor0, custom_function, kernels};
+use crate::tensor::{Tensor, Tensor0};
+use crate::{Element, custom_function, kernels};
 
 /// ln Σ eˣ over some axes, numerically stable. The gradient is softmax: NaN where all elements are −∞.
 #[derive(Debug)]

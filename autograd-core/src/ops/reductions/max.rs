@@ -6,7 +6,8 @@ use ndarray::{Array, ArrayView, Axis, Dimension};
 
 use super::{gather, methods, one, scatter};
 use crate::kernels::Axes;
-use crate::{Element, Shape, Tensor, Tensor0, custom_function, kernels};
+use crate::tensor::{Tensor, Tensor0};
+use crate::{Element, Shape, custom_function, kernels};
 
 /// The maximum or the minimum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,8 @@ use ndarray::Dimension;
 
 use super::{SumAxes, methods};
 use crate::kernels::Axes;
-use crate::{Element, Tensor};
+use crate::tensor::Tensor;
+use crate::Element;
 
 #[track_caller]
 fn mean_over<T: Element, D: Dimension, E: Dimension>(x: &Tensor<T, D>, axes: Axes) -> Tensor<T, E> {

@@ -17,7 +17,7 @@ macro_rules! methods {
         $($value:ident: $Value:ty = $example:literal,)? [$axis:ident, $axes:ident, $keepdim:ident],
         $what:literal, $(single $of_single:literal, several $of_several:literal,)? of $array:literal: rows $rows:literal, whole $whole:literal
     ) => {
-        impl<T: $crate::Element, D: ndarray::Dimension> $crate::Tensor<T, D> {
+        impl<T: $crate::Element, D: ndarray::Dimension> $crate::tensor::Tensor<T, D> {
             #[doc = concat!("Returns the ", $what, " along `axis`, which is removed.", $(" ", $of_single)?)]
             ///
             /// # Panics
@@ -33,7 +33,7 @@ macro_rules! methods {
             /// ```
             #[must_use]
             #[track_caller]
-            pub fn $axis(&self, axis: ndarray::Axis $(, $value: $Value)?) -> $crate::Tensor<T, D::Smaller> {
+            pub fn $axis(&self, axis: ndarray::Axis $(, $value: $Value)?) -> $crate::tensor::Tensor<T, D::Smaller> {
                 let ($x, $of) = (self, $crate::kernels::Axes::one(axis));
                 $single
             }
@@ -57,7 +57,7 @@ macro_rules! methods {
                 &self,
                 axes: A
                 $(, $value: $Value)?
-            ) -> $crate::Tensor<T, A::Left> {
+            ) -> $crate::tensor::Tensor<T, A::Left> {
                 let ($y, $over) = (self, $crate::kernels::Axes::of(axes.axes()));
                 $several
             }

@@ -35,7 +35,8 @@ use ndarray::{Axis, Dimension};
 
 use crate::kernels::Axes;
 use crate::ops::constant;
-use crate::{Element, Tensor};
+use crate::tensor::Tensor;
+use crate::Element;
 
 /// Returns the axis of a reduction over one axis.
 #[track_caller]

@@ -6,7 +6,8 @@ use ndarray::{Array, ArrayView, Dimension};
 
 use super::{DotAxes, methods, over};
 use crate::kernels::Axes;
-use crate::{Element, Tensor, Tensor0, custom_function, kernels};
+use crate::tensor::{Tensor, Tensor0};
+use crate::{Element, custom_function, kernels};
 
 /// The Euclidean norm over some axes. Where all elements are 0, the gradient is 0.
 #[derive(Debug)]

@@ -6,7 +6,8 @@ use ndarray::{Array, ArrayView, Axis, Dimension};
 
 use super::{SumAxes, methods, one};
 use crate::kernels::Axes;
-use crate::{Element, Tensor, Tensor0, custom_function, kernels};
+use crate::tensor::{Tensor, Tensor0};
+use crate::{Element, custom_function, kernels};
 
 /// The product along one axis.
 #[derive(Debug)]

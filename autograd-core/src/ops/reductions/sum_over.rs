@@ -7,7 +7,8 @@ use ndarray::{Array, ArrayView, Axis, Dimension, IxDyn};
 use super::methods;
 use crate::kernels::Axes;
 use crate::ops::add_tangents;
-use crate::{Element, Shape, Tensor, custom_function, kernels};
+use crate::tensor::Tensor;
+use crate::{Element, Shape, custom_function, kernels};
 
 /// The sum over some axes, added pairwise.
 #[derive(Debug)]

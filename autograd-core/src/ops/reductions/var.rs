@@ -6,7 +6,8 @@ use ndarray::{Array, ArrayView, Dimension};
 
 use super::{DotAxes, SumAxes, methods, over};
 use crate::kernels::Axes;
-use crate::{Element, Tensor, Tensor0, custom_function, kernels};
+use crate::tensor::{Tensor, Tensor0};
+use crate::{Element, custom_function, kernels};
 
 /// The variance over some axes, Σ (x − x̄)² / (n − ddof).
 #[derive(Debug)]
