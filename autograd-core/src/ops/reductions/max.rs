@@ -166,7 +166,7 @@ methods!(
     |x, axes| SharedExtremum::apply(x, axes, Extremum::Max),
     [max_axis, max_axes, max_keepdim], "maximum",
     single "The gradient goes to the first maximal element.", several "Several maximal elements share the gradient.",
-    of "[[1.0, 2.0], [3.0, 6.0]]": rows "[2.0, 6.0]", whole "6.0"
+    of "[[1.0, 2.0], [3.0, 6.0]]": rows "[2.0, 6.0]"
 );
 
 methods!(
@@ -174,7 +174,7 @@ methods!(
     |x, axes| SharedExtremum::apply(x, axes, Extremum::Min),
     [min_axis, min_axes, min_keepdim], "minimum",
     single "The gradient goes to the first minimal element.", several "Several minimal elements share the gradient.",
-    of "[[1.0, 2.0], [3.0, 6.0]]": rows "[1.0, 3.0]", whole "1.0"
+    of "[[1.0, 2.0], [3.0, 6.0]]": rows "[1.0, 3.0]"
 );
 
 /// Returns the index of the first extreme of each lane along `axis`.

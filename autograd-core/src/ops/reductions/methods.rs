@@ -2,7 +2,7 @@
 
 /// Writes `x.R_axis(axis)`, `x.R_axes(axes)` and `x.R_keepdim(axes)` for a function of a tensor, its
 /// [`Axes`](crate::kernels::Axes) and at most one further value. Where the function of a single axis is different, it
-/// is given before that of several axes. The examples show the results of the rows of an array, and of the whole.
+/// is given before that of several axes. The example shows the results of the rows of an array.
 macro_rules! methods {
     ($function:path, $($rest:tt)*) => {
         methods! { |x, axes| $function(x, axes), |x, axes| $function(x, axes), $($rest)* }
@@ -15,7 +15,7 @@ macro_rules! methods {
     (
         |$x:ident, $of:ident| $single:expr, |$y:ident, $over:ident| $several:expr,
         $($value:ident: $Value:ty = $example:literal,)? [$axis:ident, $axes:ident, $keepdim:ident],
-        $what:literal, $(single $of_single:literal, several $of_several:literal,)? of $array:literal: rows $rows:literal, whole $whole:literal
+        $what:literal, $(single $of_single:literal, several $of_several:literal,)? of $array:literal: rows $rows:literal
     ) => {
         impl<T: $crate::Element, D: ndarray::Dimension> $crate::tensor::Tensor<T, D> {
             #[doc = concat!("Returns the ", $what, " along `axis`, which is removed.", $(" ", $of_single)?)]
@@ -42,15 +42,6 @@ macro_rules! methods {
             ///
             /// # Panics
             /// If one of the axes does not exist or is named twice, or if there are too few elements along them.
-            ///
-            /// ```
-            /// use pullback::Tensor;
-            /// use pullback::ndarray::{arr0, array};
-            ///
-            #[doc = concat!("let x = Tensor::from(array!", $array, ");")]
-            #[doc = concat!("let whole = x.", stringify!($axes), "([0, 1]", $(", ", $example,)? ");")]
-            #[doc = concat!("assert_eq!(whole.to_array(), arr0(", $whole, "));")]
-            /// ```
             #[must_use]
             #[track_caller]
             pub fn $axes<A: $crate::ops::AxisList<D>>(
@@ -66,15 +57,6 @@ macro_rules! methods {
             ///
             /// # Panics
             /// If one of the axes does not exist or is named twice, or if there are too few elements along them.
-            ///
-            /// ```
-            /// use pullback::Tensor;
-            /// use pullback::ndarray::array;
-            ///
-            #[doc = concat!("let x = Tensor::from(array!", $array, ");")]
-            #[doc = concat!("let whole = x.", stringify!($keepdim), "(&[0, 1]", $(", ", $example,)? ");")]
-            #[doc = concat!("assert_eq!(whole.to_array(), array![[", $whole, "]]);")]
-            /// ```
             #[must_use]
             #[track_caller]
             pub fn $keepdim(&self, axes: &[usize] $(, $value: $Value)?) -> Self {
