@@ -27,8 +27,8 @@ pub use sum::Sum;
 
 use ndarray::Dimension;
 
-use crate::tensor::Tensor;
 use crate::Element;
+use crate::tensor::Tensor;
 
 /// Returns the sum of two tangents, each of which may be missing.
 #[track_caller]

@@ -3,10 +3,10 @@
 use ndarray::{Dimension, IxDyn, arr0};
 
 use super::Contract;
+use crate::Element;
 use crate::kernels::Subscripts;
 use crate::kernels::counted;
 use crate::tensor::{Tensor, TensorD};
-use crate::Element;
 
 /// Returns a contraction of tensors over axes with names.
 ///

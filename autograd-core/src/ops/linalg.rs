@@ -8,8 +8,8 @@ use std::panic::Location;
 use ndarray::{Array, Array0, Array2, ArrayView, ArrayView2, Axis, Dimension};
 
 use super::{Contract, add_tangents};
-use crate::kernels::{self, Lu, Subscripts};
 use crate::error::{Error, ErrorKind};
+use crate::kernels::{self, Lu, Subscripts};
 use crate::tensor::{Tensor, Tensor0, Tensor2};
 use crate::{Element, Shape, custom_function};
 

@@ -52,7 +52,9 @@ fn examples_name_no_crate_but_pullback() {
     let mut found = String::new();
     let mut seen = 0;
     let all = FOLDERS.map(|folder| root().join(folder));
-    let all = all.iter().flat_map(|folder| [files(folder, "rs"), files(folder, "md")].concat());
+    let all = all
+        .iter()
+        .flat_map(|folder| [files(folder, "rs"), files(folder, "md")].concat());
     for file in all.chain([root().join("README.md")]) {
         for example in examples(&documentation(&file)) {
             seen += 1;
@@ -73,7 +75,10 @@ fn examples_name_no_crate_but_pullback() {
 #[test]
 fn notes_of_traits_name_no_crate_but_pullback() {
     let mut seen = 0;
-    for file in FOLDERS.iter().flat_map(|folder| files(&root().join(folder), "rs")) {
+    for file in FOLDERS
+        .iter()
+        .flat_map(|folder| files(&root().join(folder), "rs"))
+    {
         let text = text(&file);
         for note in text.split("#[diagnostic::on_unimplemented(").skip(1) {
             let note = note.split(")]").next().unwrap_or_default();
@@ -86,7 +91,8 @@ fn notes_of_traits_name_no_crate_but_pullback() {
 
 #[test]
 fn text_between_quotation_marks_is_not_code() {
-    let page = "One.\n```\nuse a::b;\nlet c = \"autograd_core\";\n```\n```text\nautograd_core\n```\n";
+    let page =
+        "One.\n```\nuse a::b;\nlet c = \"autograd_core\";\n```\n```text\nautograd_core\n```\n";
     let example = examples(page).collect::<String>();
     assert!(example.contains("autograd_core"));
     assert!(!without_texts(&example).contains("autograd_core"));

@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
 use syn::{
-    Attribute, Expr, ExprUnsafe, ImplItem, Item, ItemForeignMod, ItemImpl, ItemMod, ItemTrait, ItemUse, Safety,
-    Signature, Token, Visibility,
+    Attribute, Expr, ExprUnsafe, ImplItem, Item, ItemForeignMod, ItemImpl, ItemMod, ItemTrait,
+    ItemUse, Safety, Signature, Token, Visibility,
 };
 
 use crate::sources::{Crate, ModulePath, head, is_for_tests, leaves};
@@ -233,7 +233,9 @@ impl Names<'_> {
             }
             let (start, names) = self.start(at, &path);
             let found = match self.follow(&start, names, seen) {
-                Some(Found::Module(module)) if leaf == "*" => self.follow(&module, path_of(name, rest).as_slice(), seen),
+                Some(Found::Module(module)) if leaf == "*" => {
+                    self.follow(&module, path_of(name, rest).as_slice(), seen)
+                }
                 Some(Found::Module(module)) => self.follow(&module, rest, seen),
                 Some(Found::Item(home)) if leaf != "*" => Some(Found::Item(home)),
                 _ => None,
@@ -252,7 +254,10 @@ fn makes(item: &syn::Macro, name: &str) -> bool {
     let words: Vec<&str> = text.split_whitespace().collect();
     words.windows(2).any(|pair| {
         ["struct", "enum", "trait", "fn", "type", "const"].contains(&pair[0])
-            && pair[1].split(|c: char| !c.is_alphanumeric() && c != '_').next() == Some(name)
+            && pair[1]
+                .split(|c: char| !c.is_alphanumeric() && c != '_')
+                .next()
+                == Some(name)
     })
 }
 

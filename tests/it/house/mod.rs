@@ -92,9 +92,13 @@ fn errors_write_their_debug_by_hand() {
         let of_trait = |name: &str| {
             let named = |item: &&&ItemImpl| {
                 let path = item.trait_.as_ref().map(|(path, _)| path);
-                path.and_then(|path| path.segments.last()).is_some_and(|last| last.ident == name)
+                path.and_then(|path| path.segments.last())
+                    .is_some_and(|last| last.ident == name)
             };
-            let types = impls.iter().filter(named).map(|item| type_name(&item.self_ty));
+            let types = impls
+                .iter()
+                .filter(named)
+                .map(|item| type_name(&item.self_ty));
             types.collect::<BTreeSet<String>>()
         };
         let (errors, by_hand) = (of_trait("Error"), of_trait("Debug"));

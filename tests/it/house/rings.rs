@@ -16,7 +16,10 @@ fn edges(folder: &str, name: &str) -> Edges {
         let (from, to) = (file(&import.from), file(&import.home));
         if !import.is_reexport && from != to {
             edges.entry(to.clone()).or_default();
-            edges.entry(from).or_default().insert(to, import.path.join("::"));
+            edges
+                .entry(from)
+                .or_default()
+                .insert(to, import.path.join("::"));
         }
     }
     edges
@@ -33,8 +36,10 @@ fn reached<'a>(edges: &'a Edges, from: &'a String) -> BTreeSet<&'a String> {
 
 /// Returns the largest sets of files that all lead to each other.
 fn rings(edges: &Edges) -> BTreeSet<BTreeSet<&String>> {
-    let reached: BTreeMap<&String, BTreeSet<&String>> =
-        edges.keys().map(|file| (file, reached(edges, file))).collect();
+    let reached: BTreeMap<&String, BTreeSet<&String>> = edges
+        .keys()
+        .map(|file| (file, reached(edges, file)))
+        .collect();
     let ring = |file| {
         let back = |other: &&String| reached[other].contains(file);
         reached[file].iter().copied().filter(back).collect()

@@ -1,5 +1,5 @@
-//! Every public type, trait and function has an example that runs with the documentation tests: its own, or that of a
-//! method in its file. A file of built-in functions shows at least one of them.
+//! Every public type, trait and function has an example that runs with the documentation tests: its own, that of a
+//! method in its file, or one in its file that names it. A file of built-in functions shows at least one of them.
 //!
 //! The test sees what the list of names sees: not what macros make.
 
@@ -21,10 +21,7 @@ fn without_example(name: &str, source: &str) -> (Vec<String>, usize) {
                 Place::Item(home, item) if needs_example(item) => {
                     seen += 1;
                     let home = &of.modules[&home];
-                    let is_shown = has_example(attributes(item))
-                        || has_method_with_example(home)
-                        || (is_function(home, &name) && home.items.iter().any(|item| has_example(attributes(item))));
-                    if !is_shown {
+                    if !is_shown(home, item, &name) {
                         found.push(format!("`{path}` in {}", short(&home.file)));
                     }
                 }
@@ -33,6 +30,26 @@ fn without_example(name: &str, source: &str) -> (Vec<String>, usize) {
         }
     }
     (found, seen)
+}
+
+/// Returns whether an item has an example, or its file has one that shows it.
+fn is_shown(home: &Module, item: &Item, name: &str) -> bool {
+    if !examples(attributes(item)).is_empty() {
+        return true;
+    }
+    let of_items = home
+        .items
+        .iter()
+        .flat_map(|item| examples(attributes(item)));
+    let mut of_items = of_items.collect::<Vec<_>>().into_iter();
+    let of_methods: Vec<String> = home.items.iter().flat_map(examples_of_methods).collect();
+    let is_word = |code: String| {
+        let mut words = code.split(|c: char| !c.is_alphanumeric() && c != '_');
+        words.any(|word| word == name)
+    };
+    !of_methods.is_empty()
+        || (is_function(home, name) && of_items.len() > 0)
+        || of_items.any(is_word)
 }
 
 /// Returns whether an item needs an example. Another name of a type does not: it says what it is.
@@ -51,28 +68,40 @@ fn attributes(item: &Item) -> &[Attribute] {
 fn is_function(module: &Module, name: &str) -> bool {
     module.items.iter().any(|item| {
         let Item::Impl(item) = item else { return false };
-        let Type::Path(of) = &*item.self_ty else { return false };
-        let marked = item.attrs.iter().any(|attribute| attribute.path().is_ident("custom_function"));
-        marked && of.path.segments.last().is_some_and(|last| last.ident == name)
+        let Type::Path(of) = &*item.self_ty else {
+            return false;
+        };
+        let marked = item
+            .attrs
+            .iter()
+            .any(|attribute| attribute.path().is_ident("custom_function"));
+        marked
+            && of
+                .path
+                .segments
+                .last()
+                .is_some_and(|last| last.ident == name)
     })
 }
 
-fn has_method_with_example(module: &Module) -> bool {
-    module.items.iter().any(|item| match item {
-        Item::Impl(item) => item
-            .items
-            .iter()
-            .any(|item| matches!(item, ImplItem::Fn(method) if has_example(&method.attrs))),
-        Item::Trait(item) => item
-            .items
-            .iter()
-            .any(|item| matches!(item, TraitItem::Fn(method) if has_example(&method.attrs))),
-        _ => false,
-    })
+fn examples_of_methods(item: &Item) -> Vec<String> {
+    let of_impl = |item: &ImplItem| match item {
+        ImplItem::Fn(method) => examples(&method.attrs),
+        _ => Vec::new(),
+    };
+    let of_trait = |item: &TraitItem| match item {
+        TraitItem::Fn(method) => examples(&method.attrs),
+        _ => Vec::new(),
+    };
+    match item {
+        Item::Impl(item) => item.items.iter().flat_map(of_impl).collect(),
+        Item::Trait(item) => item.items.iter().flat_map(of_trait).collect(),
+        _ => Vec::new(),
+    }
 }
 
-/// Returns whether a block of code that is compiled and runs is in the documentation of an item.
-fn has_example(attributes: &[Attribute]) -> bool {
+/// Returns the blocks of code in an item's documentation that are compiled and run.
+fn examples(attributes: &[Attribute]) -> Vec<String> {
     let lines = attributes.iter().filter_map(|attribute| {
         let Meta::NameValue(pair) = &attribute.meta else {
             return None;
@@ -85,8 +114,11 @@ fn has_example(attributes: &[Attribute]) -> bool {
             _ => None,
         }
     });
-    let mut fences = fences(&lines.collect::<String>()).into_iter();
-    fences.any(|(kind, _)| matches!(kind.as_str(), "" | "should_panic"))
+    let fences = fences(&lines.collect::<String>()).into_iter();
+    fences
+        .filter(|(kind, _)| matches!(kind.as_str(), "" | "should_panic"))
+        .map(|(_, code)| code)
+        .collect()
 }
 
 #[test]
@@ -111,13 +143,16 @@ fn every_public_item_has_an_example() {
 
 #[test]
 fn only_code_that_runs_is_an_example() {
-    let shows = |code: syn::ItemFn| has_example(&code.attrs);
+    let shows = |code: syn::ItemFn| !examples(&code.attrs).is_empty();
     assert!(shows(syn::parse_quote! {
         #[doc = "```text\na picture\n```\n```should_panic\npanic!()\n```"]
         fn f() {}
     }));
     for kind in ["text", "no_run", "compile_fail,E0277"] {
         let text = format!("It does.\n\n```{kind}\nloop {{}}\n```");
-        assert!(!shows(syn::parse_quote!(#[doc = #text] fn f() {})), "{kind}");
+        assert!(
+            !shows(syn::parse_quote!(#[doc = #text] fn f() {})),
+            "{kind}"
+        );
     }
 }

@@ -22,8 +22,8 @@ pub use nll_loss::NllLoss;
 
 use ndarray::{ArrayView, Dimension};
 
-use crate::tensor::{Tensor, Tensor0};
 use crate::Element;
+use crate::tensor::{Tensor, Tensor0};
 
 /// The reduction of the losses of all elements or examples to a number.
 ///

@@ -4,8 +4,8 @@ use ndarray::{Array1, Dimension};
 
 use super::Normalize;
 use super::group_norm::second_axis;
-use crate::tensor::{Tensor, Tensor1};
 use crate::Element;
+use crate::tensor::{Tensor, Tensor1};
 
 /// The mean and variance of each channel of a batch, for running averages.
 ///

@@ -3,10 +3,10 @@
 use ndarray::Dimension;
 
 use super::Normalize;
+use crate::Element;
 use crate::kernels::Channels;
 use crate::kernels::counted;
 use crate::tensor::{Tensor, Tensor1};
-use crate::Element;
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Normalizes groups of channels, which are the second axis, for each example: (x − mean) / √(variance + `eps`), where

@@ -3,9 +3,9 @@
 use ndarray::Dimension;
 
 use super::Normalize;
+use crate::Element;
 use crate::kernels::Channels;
 use crate::tensor::Tensor;
-use crate::Element;
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Normalizes over the last axes, of the lengths `normalized`: (x − mean) / √(variance + `eps`), where the variance has

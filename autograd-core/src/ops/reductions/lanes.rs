@@ -2,10 +2,10 @@
 
 use ndarray::{ArcArray, Axis, Dimension, IxDyn};
 
+use crate::Element;
 use crate::kernels::Axes;
 use crate::ops::{Gather, ScatterAdd, zeros};
 use crate::tensor::Tensor;
-use crate::Element;
 
 /// Returns the elements at `indices` along the one axis of `axes`, one of each lane in row-major order, in the shape of
 /// a reduction.

@@ -3,9 +3,9 @@
 use ndarray::Dimension;
 
 use super::{SumAxes, methods};
+use crate::Element;
 use crate::kernels::Axes;
 use crate::tensor::Tensor;
-use crate::Element;
 
 #[track_caller]
 fn mean_over<T: Element, D: Dimension, E: Dimension>(x: &Tensor<T, D>, axes: Axes) -> Tensor<T, E> {

@@ -33,10 +33,10 @@ pub(super) use methods::methods;
 
 use ndarray::{Axis, Dimension};
 
+use crate::Element;
 use crate::kernels::Axes;
 use crate::ops::constant;
 use crate::tensor::Tensor;
-use crate::Element;
 
 /// Returns the axis of a reduction over one axis.
 #[track_caller]
