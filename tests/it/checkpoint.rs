@@ -30,7 +30,7 @@ fn leaf() -> Tensor1<f64> {
     Tensor::from(array![0.3, -0.7, 1.2]).set_requires_grad(true)
 }
 
-/// How many tensors `body` keeps.
+/// Returns the result of `body`, and the number of tensors that it saves.
 fn kept<R>(body: impl FnOnce() -> R) -> (R, usize) {
     let count = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&count);

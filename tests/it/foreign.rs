@@ -9,7 +9,7 @@ use pullback::{AnyTensor, ErrorKind};
 
 use crate::functions::{Square, SquareOnce};
 
-/// What another framework keeps.
+/// Memory of another framework.
 struct Memory(Arc<Vec<f64>>);
 
 impl AsRef<[f64]> for Memory {

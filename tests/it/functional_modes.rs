@@ -116,7 +116,7 @@ fn a_tangent_computed_on_arrays_is_differentiated_by_no_mode() {
     assert_eq!(hessian(loss, &x).unwrap().to_array(), array![[2.0]]);
 }
 
-/// What a backward pass would take for constant is no derivative that forward mode may fall back on.
+/// Forward mode does not fall back on backward passes that would take a value for constant.
 #[test]
 fn what_is_not_recorded_is_an_error_in_forward_mode() {
     let (x, one) = (constant([2.0]), constant([1.0]));

@@ -11,7 +11,7 @@ use pullback::ndarray::{
 };
 use pullback::prelude::*;
 
-/// What a call panics with, and the file and the line of the panic.
+/// Returns the message of a call's panic, and the file and line of the panic.
 pub fn panic_of<R>(call: impl FnOnce() -> R) -> (String, String, u32) {
     thread_local! {
         static PANICKED_AT: Cell<Option<(String, u32)>> = const { Cell::new(None) };

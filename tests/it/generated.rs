@@ -213,7 +213,7 @@ fn within(x: ArrayView1<f64>, roots: &[ArrayView1<f64>], y: ArrayView1<f64>) -> 
     })
 }
 
-/// As many tensors and outputs as a generated check takes.
+/// A function with the largest number of tensors and outputs that a generated check takes.
 #[custom_function(
     outputs(a, b, c, d, e, f, g, h, i, j, k, l),
     gradcheck(parts = [[2], [2], [2], [2], [2], [2], [2], [2], [2], [2], [2], [2]]),

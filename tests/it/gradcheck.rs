@@ -185,7 +185,7 @@ impl CutWeight {
     }
 }
 
-/// The same with a right gradient, and a tangent whose history is cut.
+/// x·w with a right gradient, and a tangent whose history is cut.
 struct CutTangent;
 
 #[custom_function]

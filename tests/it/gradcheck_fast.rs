@@ -10,7 +10,7 @@ use pullback::{Derivative, ErrorKind};
 use crate::functional::constant;
 use crate::functions::{Square, SquareOnce};
 
-/// What is wrong with a derivative.
+/// A mistake in a derivative.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Mistake {
     Nothing,

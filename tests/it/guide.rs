@@ -68,7 +68,7 @@ fn unnumbered(line: &str) -> &str {
     }
 }
 
-/// Whether a message begins with a quote, but for places and numbers of lines. A line of code may be
+/// Returns whether a message begins with a quote, apart from places and numbers of lines. A line of code may be
 /// quoted up to its brace; in its module it is indented by four spaces more.
 fn begins_with(message: &str, quote: &str) -> bool {
     let mut lines = message.lines().map(unnumbered);

@@ -119,7 +119,7 @@ fn tangents_of_lists_and_of_what_is_missing() {
     assert_eq!(parts.len(), 2);
 }
 
-/// As many tangents as it is told.
+/// A function whose rule returns `tangents` tangents.
 struct Tangents;
 
 #[custom_function]
@@ -271,7 +271,7 @@ thread_local! {
     static INNER: Tensor1<f64> = leaf(array![1.0]);
 }
 
-/// Fails where it is told, after a pass of its own.
+/// A function whose backward runs a pass, and then fails if `fails` is set.
 struct Fails;
 
 #[custom_function]

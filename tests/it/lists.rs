@@ -163,7 +163,7 @@ fn lists_stand_beside_other_inputs_and_are_differentiable_again() {
     assert_eq!(dc.to_array(), array![3.0, 2.0]);
 }
 
-/// Rows to a matrix; its backward gives as many gradients as it is told to.
+/// Stacks rows; its backward returns `count` gradients of length `length`.
 struct Stack;
 
 thread_local! {

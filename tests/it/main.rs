@@ -1,4 +1,4 @@
-//! What a user of the library can rely on, in one binary: see `tests/README.md`.
+//! Tests of everything that a user can rely on, in one binary: see `tests/README.md`.
 
 #![allow(unreachable_pub, reason = "a test has no public items")]
 

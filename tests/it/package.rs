@@ -1,4 +1,4 @@
-//! What a user takes in with the library: few crates and one version of each, and packages that can be
+//! Dependencies and packages: few crates and one version of each, and packages that can be
 //! published. Licenses and sources are for `cargo deny`, which `.ci/run` runs.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,7 +40,7 @@ fn cargo() -> String {
     std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned())
 }
 
-/// What `cargo metadata` says of this machine's tree; those of others need crates that are not here.
+/// Returns the output of `cargo metadata` for this machine's tree; other targets need crates that are not here.
 fn metadata() -> Value {
     let rustc = printed("rustc", &["-vV"]);
     let host = rustc.lines().find_map(|line| line.strip_prefix("host: "));
@@ -176,7 +176,7 @@ fn our_packages_say_what_they_are() {
     }
 }
 
-/// What is compiled into the documentation is in the package, what serves the repository alone is not.
+/// The package has the files that its documentation includes, and not those that serve the repository alone.
 #[test]
 fn the_package_has_what_it_is_built_of() {
     let arguments = [

@@ -5,7 +5,7 @@ use pullback::prelude::*;
 
 use crate::functions::Linear;
 
-/// Whether anything else, such as a node, holds the memory of `tensor`.
+/// Returns whether anything else, such as a node, holds the memory of `tensor`.
 pub fn is_shared<D: Dimension>(tensor: Tensor<f64, D>) -> bool {
     let address = tensor.view().as_ptr();
     // Unshared memory moves; shared memory is copied.

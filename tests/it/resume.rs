@@ -142,7 +142,7 @@ impl Run {
     }
 }
 
-/// What a step trains on: images in an order that follows from the epoch, with noise that follows from the step.
+/// Returns the batch of a step: images in an order that depends on the epoch, with noise that depends on the step.
 fn batch(step: u64) -> (Array4<f32>, Vec<usize>) {
     let images: Array4<f32> = init::normal((IMAGES, 1, 6, 6), 0.0, 1.0, &mut Generator::seed(1));
     let mut order: Vec<usize> = (0..IMAGES).collect();
@@ -217,7 +217,7 @@ fn loss(model: &Small) -> Tensor0<f64> {
     valley + Widen::apply(&waves) + (a.sin() * 0.5).sum()
 }
 
-/// The same number in double precision.
+/// Returns the number in double precision.
 struct Widen;
 
 #[custom_function]

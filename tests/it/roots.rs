@@ -1,4 +1,4 @@
-//! Where a pass starts and where it may end: several roots, chosen inputs, retained gradients.
+//! Passes from several roots, passes to chosen inputs, and retained gradients.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

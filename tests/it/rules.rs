@@ -134,7 +134,7 @@ impl Joint {
 }
 
 #[test]
-fn rules4_5_joint_coverage_and_needs_input_grad() {
+fn a_joint_backward_reads_which_gradients_are_needed() {
     let (x, w, y) = (leaf([1.0]), leaf([3.0]), leaf([2.5]));
     let z = || Joint::apply(&x, &w, &y);
     assert_eq!(z().grad_fn().unwrap().next_functions().len(), 2);

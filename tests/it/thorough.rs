@@ -10,7 +10,7 @@ use pullback::{Check, Error, InputTensors, Mismatch, OutputTensors};
 
 use crate::functions::{Linear, Square, leaf};
 
-/// What a thorough check finds in a function that passes the plain one.
+/// Returns the mismatch that a thorough check finds in a function that passes the plain one.
 #[track_caller]
 fn found<I, O, F>(function: F, inputs: I) -> Mismatch
 where
@@ -220,7 +220,7 @@ fn a_gradient_without_the_conjugate_is_found() {
     assert!(result.unwrap_err().mismatch().is_some());
 }
 
-/// What a generated test does with a function of one input of shape `[3]` or `[3, 3]`.
+/// Checks a function of one input as generated tests do, of shape `[3]` or `[3, 3]`.
 fn generated<D: pullback::ndarray::Dimension + 'static>(
     shape: &[usize],
     function: impl for<'a> Fn(&'a Tensor<f64, D>) -> Tensor<f64, D>,

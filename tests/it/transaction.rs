@@ -14,7 +14,7 @@ use crate::graphs::{Cuts, Dyn, Kind, Program, arbitrary, try_programs};
 /// The identity, of which each use has a number. Its backward fails, or waits, when it is told to.
 struct Switch;
 
-/// Where a pass fails: in the switch's backward, or in a hook.
+/// The place where a pass fails: the switch's backward, or a hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Backward,
@@ -43,7 +43,7 @@ const FAULTS: [Fault; 8] = [
     Fault::Panic(Place::NodeHook),
 ];
 
-/// Whether the error says that a gradient of a switch had the wrong shape, and who gave it.
+/// Returns whether the error is the wrong shape of a switch's gradient at this place.
 fn is_shape_of(error: &Error, place: Place) -> bool {
     let is_by_hook = match error.kind() {
         ErrorKind::GradientShape { .. } => false,
@@ -53,7 +53,7 @@ fn is_shape_of(error: &Error, place: Place) -> bool {
     error.function() == Some("Switch") && is_by_hook == (place != Place::Backward)
 }
 
-/// What goes wrong here: a gradient of another shape than this one, or a panic.
+/// Returns a gradient of a wrong shape, or panics, if that is the fault of this place.
 fn fault(number: usize, place: Place, grad: &Dyn) -> Option<Dyn> {
     match FAULT.get() {
         Some((at, Fault::Shape(of))) if at == number && of == place => {
@@ -126,7 +126,7 @@ impl Switch {
     }
 }
 
-/// How gradients are asked for.
+/// The call that computes gradients.
 #[derive(Clone, Copy, Debug)]
 enum Way {
     Backward,
@@ -242,7 +242,7 @@ impl Graph {
         }
     }
 
-    /// What was accumulated with a history is let go: it leads to the leaf that holds it.
+    /// Drops accumulated gradients: those with a history lead to the leaf that holds them.
     fn forget(&self) {
         self.leaves.iter().for_each(Tensor::zero_grad);
     }

@@ -1,4 +1,4 @@
-//! What custom functions see when derivatives of functions are taken: which gradients are needed, what is
+//! Custom functions under derivatives of functions: which gradients are needed, what is
 //! missing, what was saved, what cannot be differentiated again.
 
 use std::sync::Mutex;

@@ -56,14 +56,14 @@ pub fn live() -> isize {
     LIVE.get()
 }
 
-/// How often `body` allocates on this thread.
+/// Returns the number of allocations of `body` on this thread, and its result.
 pub fn allocations<R>(body: impl FnOnce() -> R) -> (usize, R) {
     let before = ALLOCATIONS.get();
     let result = body();
     (ALLOCATIONS.get() - before, result)
 }
 
-/// How many bytes more than before are alive after `body`, and were at the most.
+/// Returns the bytes that `body` leaves allocated, the largest number during `body`, and its result.
 pub fn bytes<R>(body: impl FnOnce() -> R) -> (isize, isize, R) {
     let before = LIVE.get();
     PEAK.set(before);

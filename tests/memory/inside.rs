@@ -29,7 +29,7 @@ fn state(scale: f64) -> Tensor2<f64> {
     }))
 }
 
-/// The same blocks, each recorded.
+/// Runs the blocks, each recorded.
 fn recorded(
     x1: &Tensor2<f64>,
     x2: &Tensor2<f64>,

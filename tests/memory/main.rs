@@ -1,4 +1,4 @@
-//! What a graph costs in memory: allocations and bytes, counted by the allocator, for each thread by itself.
+//! Memory of a graph: allocations and bytes, counted by the allocator, for each thread by itself.
 
 #![allow(unreachable_pub, reason = "a test has no public items")]
 
@@ -41,7 +41,7 @@ impl KeepsOutput {
     }
 }
 
-/// The same, for which the input is kept, and whose gradient is written where the incoming one is.
+/// A function that saves its input, and whose gradient is written where the incoming one is.
 struct KeepsInput;
 
 #[custom_function]
@@ -98,7 +98,7 @@ const FORWARD: usize = 1;
 /// The gradient's memory.
 const BACKWARD: usize = 1;
 
-/// What each node of a chain allocates in forward, in backward and in drop.
+/// Returns the allocations of each node of a chain in forward, in backward and in drop.
 fn allocations_per_node(apply: Apply) -> [usize; 3] {
     let leaf = leaf(64);
     let of_length = |length| {

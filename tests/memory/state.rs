@@ -1,4 +1,4 @@
-//! What saving and loading cost: a buffer; the model once more while a file is read, for nothing to be lost if that
+//! Memory of saving and loading: a buffer; the model once more while a file is read, for nothing to be lost if that
 //! fails; and nothing for what a file merely claims.
 
 use std::fs::{self, File, OpenOptions};
@@ -59,7 +59,7 @@ fn saving_copies_no_model_and_loading_a_file_one() {
     assert_eq!(target[1].to_array(), source[1].to_array());
 }
 
-/// What a thread takes at the most to find that a file is no good.
+/// Checks that opening a bad file fails, with little memory.
 fn refused(file: &Scratch, what: &str) {
     let (alive, peak, opened) = bytes(|| StateFile::open(&file.0).is_ok());
     assert!(!opened, "{what} is accepted");

@@ -45,7 +45,7 @@ fn gradients_have_a_history_under_create_graph_alone() {
     b.zero_grad();
 }
 
-/// The same, differentiable once.
+/// The short form of that function, differentiable once.
 #[custom_function(
     grad(a) = &grad_output * &(&b + 1.0),
     grad(b) = &grad_output * &(&a + *k),
@@ -214,7 +214,7 @@ impl Flattened {
     }
 }
 
-/// The same in the short form, which asks for the inputs instead of their shapes.
+/// The short form of that function, which asks for the inputs instead of their shapes.
 #[custom_function(
     outputs(first, second, count),
     grad(x) = grad_first.to_shape(x.raw_dim()).unwrap().mapv(|g| g * scale[0]),

@@ -1,4 +1,4 @@
-//! What `backward` and `grad` return.
+//! The gradients of `backward` and `grad`.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -162,7 +162,7 @@ fn double(mut x: pullback::ndarray::ArrayViewMut1<f64>) {
     x *= 2.0;
 }
 
-/// Where other engines name an edge of the graph to keep it, a clone of a tensor is one.
+/// A clone of a tensor keeps an edge of the graph.
 #[test]
 fn a_clone_keeps_the_edge_that_the_tensor_had() {
     let x = leaf([1.0, 2.0, 3.0]);

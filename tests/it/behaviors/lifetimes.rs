@@ -42,7 +42,7 @@ impl OnArrays {
     }
 }
 
-/// The same, written on tensors.
+/// The function of `OnArrays`, written on tensors.
 struct OnTensors;
 
 #[custom_function]
@@ -78,19 +78,19 @@ enum Written {
     OnTensors,
 }
 
-/// What happens to the graph before it is dropped.
+/// The pass through the graph before it is dropped.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Pass {
     None,
     Backward,
     Retained,
-    /// One that does not come through the node.
+    /// A pass that does not run the node.
     Elsewhere,
-    /// One that fails before it comes to the node.
+    /// A pass that fails before the node.
     Failed,
 }
 
-/// What is still in hand.
+/// The handle that is held to the end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Holder {
     OtherOutput,
@@ -118,7 +118,7 @@ fn run(pass: Pass, first: &Tensor1<f64>, second: &Tensor1<f64>) {
     }
 }
 
-/// Whether the node still keeps its input, its output, its value and its intermediate.
+/// Returns whether the node still holds its input, its output, its value and its intermediate.
 fn kept(written: Written, pass: Pass, holder: Holder) -> [bool; 4] {
     let (x, c) = (leaf([1.0, 2.0, 3.0]), Tensor::from(array![4.0, 5.0, 6.0]));
     let (token, maker) = (Arc::new(()), Arc::new(()));
@@ -181,7 +181,7 @@ fn a_node_goes_with_the_nodes_that_lead_to_it() {
     assert_eq!(count(), 1);
 }
 
-/// What a function of the user's may keep and the user fill in later.
+/// A value that a function saves, and that is set later.
 type Slot = Arc<Mutex<Option<Tensor1<f64>>>>;
 
 #[custom_function(grad(x) = {

@@ -85,7 +85,7 @@ fn passes_inside_of_passes_do_not_overflow_a_thread_of_2_mib() {
         .unwrap();
 }
 
-/// What has run, in order.
+/// The names of what has run, in order.
 type Events = Arc<Mutex<Vec<&'static str>>>;
 
 #[custom_function(grad(x) = {

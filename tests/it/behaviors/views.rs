@@ -7,7 +7,7 @@ use std::cell::Cell;
 use pullback::ndarray::{ArrayViewMut2, array};
 use pullback::prelude::*;
 
-/// What the outputs are made of.
+/// The memory that the outputs are made of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Source {
     Input,
@@ -15,7 +15,7 @@ enum Source {
     Temporary,
 }
 
-/// How they are made.
+/// The layout and memory of an output.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Made {
     /// Transposed, sharing the memory.
@@ -24,7 +24,7 @@ enum Made {
     Copy,
 }
 
-/// What is written to afterwards.
+/// The tensor that is written to afterwards.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Written {
     Nothing,

@@ -114,7 +114,7 @@ fn channels<T: Element>() -> Vec<Row<T>> {
     ]
 }
 
-/// Of a prediction and a target of one shape.
+/// Returns the row of a loss of a prediction and a target of one shape.
 fn loss<T: Element>(
     name: &str,
     function: impl Fn(&TensorD<T>, &TensorD<T>) -> TensorD<T> + 'static,

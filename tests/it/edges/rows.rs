@@ -27,7 +27,7 @@ const PAIRS: [[&[usize]; 2]; 6] = [
 /// A function of its inputs.
 type Function<T> = Box<dyn Fn(&[TensorD<T>]) -> TensorD<T>>;
 
-/// The same on contiguous arrays, as simply as possible.
+/// The plain computation of a function on contiguous arrays.
 type Plain = Box<dyn Fn(&[ArrayD<f64>]) -> ArrayD<f64>>;
 
 /// A function and its expected results.

@@ -1,4 +1,4 @@
-//! What the loops find for an expression, and the two judges.
+//! Results of the loops for an expression, and the two checks of them.
 
 use pullback::kernels::{Blocks, Evaluation, evaluate};
 use pullback::ndarray::{Array1, ArrayView1, ArrayViewD};
@@ -26,14 +26,14 @@ impl Points {
     }
 }
 
-/// How much was compared, and how much could not be.
+/// The numbers of results that were compared and skipped.
 #[derive(Default)]
 pub(super) struct Verdict {
     pub(super) compared: usize,
     pub(super) skipped: usize,
 }
 
-/// What the loops find for an expression at some points.
+/// The results of the loops for an expression at some points.
 pub(super) struct Found<'a> {
     tree: &'a Tree,
     points: [[f64; INPUTS]; POINTS],

@@ -1,4 +1,4 @@
-//! The same expressions on tensors: by the functions that tensors have, or composed of those.
+//! Expressions on tensors, by methods of tensors or compositions of methods.
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 

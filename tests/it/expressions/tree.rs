@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use pullback::Real;
 use pullback::kernels::{Formula, Literal};
 
-/// How many inputs an expression has.
+/// The number of inputs of an expression.
 pub(super) const INPUTS: usize = 3;
 
 /// Lists the operations, each with the number of its operands.

@@ -62,7 +62,7 @@ where
     })
 }
 
-/// Of a kernel, a stride and a padding.
+/// A pooling function of a tensor, a kernel, a stride and a padding.
 type Pool<T> = fn(&Tensor4<T>, [usize; 2], [usize; 2], [usize; 2]) -> Tensor4<T>;
 
 fn pool<T: Element>(attributes: &Attributes, pool: Pool<T>) -> Function<T> {

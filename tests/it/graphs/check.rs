@@ -1,4 +1,4 @@
-//! What must hold of every program.
+//! The checks of every program.
 
 use std::fmt;
 
@@ -78,7 +78,7 @@ struct Numerical {
 }
 
 impl Numerical {
-    /// Of `function` at 0: two differences, from which the error of the second order is taken off.
+    /// Returns the derivative of `function` at 0, by two differences without the error of second order.
     fn of(function: impl Fn(f64) -> f64) -> Self {
         let difference = |step: f64| (function(step) - function(-step)) / (2.0 * step);
         let (wide, narrow) = (difference(2e-3), difference(1e-3));

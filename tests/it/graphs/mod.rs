@@ -22,11 +22,11 @@ pub use run::{Cuts, Dyn};
 use program::programs;
 use run::Run;
 
-/// How many programs are tried.
+/// The number of programs that are tried.
 const CASES: u32 = 1000;
 
 impl fmt::Debug for Program {
-    /// What the program does, a line for each step, as far as it runs.
+    /// Writes the program, a line for each step, up to the step that fails.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f)?;
         for (place, leaf) in self.leaves.iter().enumerate() {

@@ -42,7 +42,7 @@ pub struct Step {
 /// The kinds as a type and as a list, named once.
 macro_rules! kinds {
     ($($Kind:ident),+ $(,)?) => {
-        /// What a step does.
+        /// The function of a step.
         #[derive(Clone, Copy, Debug)]
         pub enum Kind {
             $($Kind),+
@@ -96,7 +96,7 @@ kinds! {
 }
 
 impl Kind {
-    /// Whether its gradient can be differentiated again.
+    /// Returns whether the step's gradient can be differentiated again.
     pub fn is_differentiable_again(self) -> bool {
         !matches!(
             self,
@@ -113,7 +113,7 @@ impl Kind {
         )
     }
 
-    /// Whether it has a rule for forward mode.
+    /// Returns whether the step has a rule for forward mode.
     pub fn has_rule(self) -> bool {
         !matches!(self, Sine | HalfProduct | AffineAgain | Grown | Linear)
     }
@@ -127,7 +127,7 @@ impl Leaf {
         )
     }
 
-    /// The same elements as they lie in memory for this leaf.
+    /// Returns the elements in this leaf's layout in memory.
     pub fn lay_out(&self, value: &ArrayD<f64>) -> ArrayD<f64> {
         match self.layout {
             Layout::RowMajor => value.as_standard_layout().into_owned(),

@@ -19,7 +19,7 @@ pub struct Cuts {
 }
 
 impl Cuts {
-    /// The same cuts for another run.
+    /// Returns these cuts for another run.
     pub fn replay(&self) -> Self {
         Self {
             seen: self.seen.clone(),
@@ -41,7 +41,7 @@ impl Cuts {
     }
 }
 
-/// A value on the way, and what its elements do not exceed, whatever the leaves are.
+/// An intermediate value, and a bound of its elements for all leaves.
 #[derive(Clone)]
 pub struct Value {
     pub tensor: Dyn,
@@ -55,11 +55,11 @@ pub struct Run<'c> {
     pub values: Vec<Value>,
     pub cuts: &'c mut Cuts,
     through: fn(Dyn) -> Dyn,
-    /// What was done, a line for each step.
+    /// The steps that have run, a line for each.
     pub listing: String,
 }
 
-/// What a step gives: new values with their bounds, and values that take the place of others.
+/// The results of a step: new values with their bounds, and values that replace others.
 #[derive(Default)]
 pub struct Results {
     new: Vec<(Dyn, f64)>,
@@ -94,7 +94,7 @@ impl Program {
         self.loss_through(|value| value, leaves, cuts)
     }
 
-    /// The same with every value on the way sent through a function.
+    /// Like `loss`, with a function applied to every intermediate value.
     pub fn loss_through(
         &self,
         through: fn(Dyn) -> Dyn,

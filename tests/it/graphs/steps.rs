@@ -1,4 +1,4 @@
-//! What each kind of step does.
+//! The kinds of steps.
 
 use pullback::ndarray::{ArrayD, Dimension, Ix0, Ix1, Ix2, Ix3};
 use pullback::prelude::*;
@@ -325,7 +325,7 @@ fn matrix_shape(shape: &[usize]) -> [usize; 2] {
     }
 }
 
-/// Whether an operator can take both shapes.
+/// Returns whether the two shapes broadcast.
 fn broadcasts(x: &[usize], y: &[usize]) -> bool {
     x.iter()
         .rev()

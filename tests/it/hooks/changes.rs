@@ -1,4 +1,4 @@
-//! What hooks change, and what they may do.
+//! Hooks that change gradients, register hooks, run passes or fail.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};

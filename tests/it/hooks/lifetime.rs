@@ -1,4 +1,4 @@
-//! How hooks come and go.
+//! Registration, removal and lifetime of hooks.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -100,7 +100,7 @@ impl<'ast> Visit<'ast> for Used {
         visit::visit_path(self, path);
     }
 
-    /// What a macro is given is no syntax yet: it is read as expressions, or else word by word.
+    /// Reads the tokens of a macro as expressions, or else word by word.
     fn visit_macro(&mut self, item: &'ast syn::Macro) {
         visit::visit_macro(self, item);
         let expressions = item.parse_body_with(Punctuated::<Expr, Token![,]>::parse_terminated);

@@ -26,7 +26,7 @@ const CRATES: [(&str, &str); 7] = [
     (".", "pullback"),
 ];
 
-/// Where `unsafe` is allowed, each block with its safety argument.
+/// The files that may have `unsafe` code, each block with its safety argument.
 const UNSAFE: [&str; 4] = [
     "autograd-core/src/alloc/",
     "autograd-core/src/array/",

@@ -92,7 +92,7 @@ pub(super) fn errors(page: &mut Page) {
     }
 }
 
-/// What backward passes say.
+/// Errors of backward passes.
 fn passes() -> Vec<Error> {
     let (x, other) = (leaf([1.0, 2.0]), leaf([3.0]));
     let freed = Square::apply(&x).sum();
@@ -121,7 +121,7 @@ fn passes() -> Vec<Error> {
     ]
 }
 
-/// What is said of inputs that are none, or others.
+/// Errors of missing and wrong inputs.
 fn given() -> Vec<Error> {
     let x = leaf([1.0]);
     let none: &[&Vector] = &[];
@@ -137,7 +137,7 @@ fn given() -> Vec<Error> {
     ]
 }
 
-/// What nodes and hooks say.
+/// Errors of nodes and hooks.
 fn nodes() -> Vec<Error> {
     let x = leaf([1.0]);
     let y = x.exp();
@@ -156,7 +156,7 @@ fn nodes() -> Vec<Error> {
     errors
 }
 
-/// What forward mode says.
+/// Errors of forward mode.
 fn forward() -> Vec<Error> {
     let x = constant([2.0, 3.0]);
     let twice = |x: &Vector| SquareOnce::apply(&Square::apply(x));
@@ -180,7 +180,7 @@ fn forward() -> Vec<Error> {
     ]
 }
 
-/// What `strict` does not allow.
+/// Errors of `strict`.
 fn independent() -> Vec<Error> {
     let (x, w) = (constant([2.0]), constant([3.0]));
     let crossed = |(x, w): (&Vector, &Vector)| (x * x, w * w);
@@ -195,14 +195,14 @@ fn independent() -> Vec<Error> {
     ]
 }
 
-/// What a map says of an example.
+/// Errors of an example of `vmap`.
 fn mapped() -> Vec<Error> {
     let x = Tensor::from(array![[1.0], [2.0]]);
     let of_constant = |x: &Vector| grad(&x.sum(), x);
     vec![vmap(of_constant, Axis(0), &x).unwrap_err()]
 }
 
-/// What is said of matrices that have no inverse, determinant or factor.
+/// Errors of matrices that have no inverse, determinant or factor.
 fn matrices() -> Vec<Error> {
     let singular = Tensor::from(array![[1.0, 2.0], [2.0, 4.0]]);
     let negative = Tensor::from(array![[1.0, 0.0], [0.0, -1.0]]);
@@ -339,7 +339,7 @@ impl DetachedTangent {
     }
 }
 
-/// What a gradient check says: one mistake for each of the checks and derivatives.
+/// Errors of gradient checks: a mistake for each of the checks and derivatives.
 pub(super) fn mismatches(page: &mut Page) {
     page.section("pullback::Mismatch");
     let x = leaf([1.0, 2.0]);

@@ -1,4 +1,4 @@
-//! What is said of states and norms.
+//! Messages of states and norms.
 
 use std::error::Error;
 use std::fs;

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use expect_test::expect_file;
 
-/// What is said, by whom.
+/// The messages, in sections.
 struct Page(String);
 
 impl Page {
@@ -32,7 +32,7 @@ impl Page {
     }
 }
 
-/// What an error says, to those who print its `Debug` too: `?` in `main`, `unwrap`, `expect`.
+/// Returns an error's message, which `Debug` has too: `?` in `main`, `unwrap` and `expect` print that.
 fn message(error: &dyn Error) -> String {
     let message = error.to_string();
     assert_eq!(format!("{error:?}"), message);

@@ -14,7 +14,7 @@ use pullback::prelude::*;
 use super::Page;
 use crate::functions::{leaf, panic_of};
 
-/// What a call panics with, and whether the panic is at a line of this file.
+/// Returns the message of a call's panic, and whether the panic is at a line of this file.
 fn panic_message(call: impl FnOnce()) -> (String, bool) {
     let (message, file, _) = panic_of(call);
     (message, file == file!())

@@ -32,7 +32,7 @@ fn listing(name: &str, source: &str) -> BTreeMap<String, String> {
     listing
 }
 
-/// What a module exports, under its public path.
+/// Adds the exports of a module, under its public path.
 fn list(of: &Crate, public: &str, module: &[String], listing: &mut BTreeMap<String, String>) {
     for (name, place) in of.exports(module) {
         let path = format!("{public}::{name}");

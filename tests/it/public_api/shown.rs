@@ -5,7 +5,7 @@ use syn::{Attribute, Block, Fields, ImplItem, Item, ItemImpl, TraitItem, Type};
 
 use crate::sources::{Crate, ModulePath, head, is_public, is_seen};
 
-/// What is public of an item.
+/// Returns the public part of an item.
 pub(super) fn item(item: &Item) -> String {
     let mut item = item.clone();
     let keep = |fields: &mut Fields| {
@@ -72,7 +72,7 @@ pub(super) fn impls_at<'a>(
     own.collect()
 }
 
-/// Of several types of one name, the one that is defined nearest.
+/// Returns the home of a name that several modules define: the nearest.
 fn home<'a>(homes: &[&'a ModulePath], at: &ModulePath) -> Option<&'a ModulePath> {
     let common = |home: &ModulePath| home.iter().zip(at).take_while(|(a, b)| a == b).count();
     homes
@@ -92,7 +92,7 @@ fn type_name(item: &ItemImpl) -> Option<String> {
     }
 }
 
-/// Whether it is of a trait, and what is public of it, if anything is.
+/// Returns whether an impl is of a trait, and its public part, if there is one.
 fn of_impl(item: &ItemImpl) -> Option<(bool, String)> {
     let mut item = item.clone();
     let is_of_trait = item.trait_.is_some();

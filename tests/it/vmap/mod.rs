@@ -58,7 +58,7 @@ impl Network {
         last.exp() * x.slice(pullback::ndarray::s![..2])
     }
 
-    /// The same in functions that are all differentiable again.
+    /// Returns what `call` does, by functions that are all differentiable again.
     pub fn call_twice_differentiable(&self, x: &Tensor1<f64>) -> Tensor1<f64> {
         let hidden = (&self.hidden * x).sum_axis(Axis(1)) + &self.bias;
         let hidden = squash(&hidden, &self.limit) * &self.bias;

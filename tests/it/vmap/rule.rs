@@ -125,7 +125,7 @@ fn a_rule_is_an_ordinary_function() -> Result<(), pullback::Error> {
     Ok(())
 }
 
-/// What a generated test does with a rule for x·w, of examples that have an `x` each and share `w`.
+/// Checks a rule for x·w as generated tests do. The examples have an `x` each and share `w`.
 fn of_product(rule: impl Fn(&Tensor2<f64>, &Tensor1<f64>) -> Tensor2<f64>, order: u32) {
     let (x, w) = (
         sample::<f64, Ix2>(&[3, 2], 0, None),
