@@ -7,7 +7,7 @@ use pullback::ndarray::{Array1, ArrayView1, array};
 use pullback::prelude::*;
 use pullback::{Error, ErrorKind, InputTensors, Node, OutputTensors};
 
-use crate::functions::{Square, SquareOnce, leaf};
+use crate::functions::{HalfTangent, SinhCosh, Square, SquareOnce, leaf};
 
 /// Forward mode alone, recorded.
 #[track_caller]
@@ -111,7 +111,7 @@ fn a_rule_on_arrays() {
         .unwrap();
     let failed = Affine::apply(&x, w.clone(), None, &w, vec![]);
     assert_eq!(failed.unwrap_err(), "no scale");
-    let rules = [Affine::SIGNATURE, Wrong::SIGNATURE, SquareOnce::SIGNATURE];
+    let rules = [Affine::SIGNATURE, HalfTangent::SIGNATURE, SquareOnce::SIGNATURE];
     assert_eq!(
         rules.map(|signature| signature.forward_mode),
         [true, true, false]
@@ -127,36 +127,6 @@ fn a_fallible_forward_fails_in_forward_mode_too() {
         x.clone()
     };
     assert!(jvp(empty, (&x,), (&x,)).is_ok());
-}
-
-/// Two outputs, with a rule on tensors: differentiable any number of times, in any order of modes.
-struct SinhCosh;
-
-#[custom_function]
-impl SinhCosh {
-    #[forward(outputs(sinh, cosh))]
-    fn forward(x: ArrayView1<f64>) -> (Array1<f64>, Array1<f64>) {
-        (x.mapv(f64::sinh), x.mapv(f64::cosh))
-    }
-
-    #[backward(x)]
-    fn backward(
-        grad_sinh: &Tensor1<f64>,
-        grad_cosh: &Tensor1<f64>,
-        sinh: &Tensor1<f64>,
-        cosh: &Tensor1<f64>,
-    ) -> Tensor1<f64> {
-        grad_sinh * cosh + grad_cosh * sinh
-    }
-
-    #[jvp]
-    fn jvp(
-        tangent_x: &Tensor1<f64>,
-        sinh: &Tensor1<f64>,
-        cosh: &Tensor1<f64>,
-    ) -> (Tensor1<f64>, Option<Tensor1<f64>>) {
-        (tangent_x * cosh, Some(tangent_x * sinh))
-    }
 }
 
 #[test]
@@ -354,35 +324,14 @@ fn a_tangent_of_the_wrong_shape_is_an_error() {
     );
 }
 
-/// A rule that is wrong.
-struct Wrong;
-
-#[custom_function]
-impl Wrong {
-    #[forward]
-    fn forward(x: ArrayView1<f64>) -> Array1<f64> {
-        &x * &x
-    }
-
-    #[backward(x)]
-    fn backward(grad_output: ArrayView1<f64>, x: ArrayView1<f64>) -> Array1<f64> {
-        &grad_output * &x * 2.0
-    }
-
-    #[jvp]
-    fn jvp(tangent_x: ArrayView1<f64>, x: ArrayView1<f64>) -> Array1<f64> {
-        &tangent_x * &x
-    }
-}
-
 #[test]
 fn gradcheck_finds_a_wrong_rule() {
     let x = Tensor::from(array![1.0, 2.0]);
     let check = Gradcheck::new();
-    check.run(|(x,)| Wrong::apply(x), (&x,)).unwrap();
-    let error = check.forward_mode().run(|(x,)| Wrong::apply(x), (&x,));
+    check.run(|(x,)| HalfTangent::apply(x), (&x,)).unwrap();
+    let error = check.forward_mode().run(|(x,)| HalfTangent::apply(x), (&x,));
     let error = error.unwrap_err().to_string();
-    let expected = "wrong tangent of `Wrong` with respect to `x` (input 0): for entry [0] of the input, \
+    let expected = "wrong tangent of `HalfTangent` with respect to `x` (input 0): for entry [0] of the input, \
                     which is 1, and entry [0] of output 0 forward mode computes 1, central differences 2";
     assert!(error.starts_with(expected), "{error}");
 }

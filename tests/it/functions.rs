@@ -98,6 +98,57 @@ impl SquareOnce {
     }
 }
 
+/// y = x², whose tangent is half of the right one.
+pub struct HalfTangent;
+
+#[custom_function]
+impl HalfTangent {
+    #[forward]
+    pub fn forward(x: ArrayView1<f64>) -> Array1<f64> {
+        &x * &x
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: &Tensor1<f64>, x: &Tensor1<f64>) -> Tensor1<f64> {
+        grad_output * x * 2.0
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor1<f64>, x: &Tensor1<f64>) -> Tensor1<f64> {
+        tangent_x * x
+    }
+}
+
+/// sinh x and cosh x. Each is the other's derivative; both have a gradient, and are differentiable in any order of modes.
+pub struct SinhCosh;
+
+#[custom_function(gradcheck(x = [3]))]
+impl SinhCosh {
+    #[forward(outputs(sinh, cosh))]
+    pub fn forward(x: ArrayView1<f64>) -> (Array1<f64>, Array1<f64>) {
+        (x.mapv(f64::sinh), x.mapv(f64::cosh))
+    }
+
+    #[backward(x)]
+    fn backward(
+        grad_sinh: &Tensor1<f64>,
+        grad_cosh: &Tensor1<f64>,
+        sinh: &Tensor1<f64>,
+        cosh: &Tensor1<f64>,
+    ) -> Tensor1<f64> {
+        grad_sinh * cosh + grad_cosh * sinh
+    }
+
+    #[jvp]
+    fn jvp(
+        tangent_x: &Tensor1<f64>,
+        sinh: &Tensor1<f64>,
+        cosh: &Tensor1<f64>,
+    ) -> (Tensor1<f64>, Option<Tensor1<f64>>) {
+        (tangent_x * cosh, Some(tangent_x * sinh))
+    }
+}
+
 /// A leaf of rank 1.
 pub fn leaf<const N: usize>(elements: [f64; N]) -> Tensor1<f64> {
     Tensor::from(Array1::from_iter(elements)).set_requires_grad(true)

@@ -8,7 +8,7 @@ use pullback::ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, Ix1, Ix2, 
 use pullback::prelude::*;
 use pullback::{Check, Error, InputTensors, Mismatch, OutputTensors};
 
-use crate::functions::{Linear, Square, leaf};
+use crate::functions::{HalfTangent, Linear, Square, leaf};
 
 /// Returns the mismatch that a thorough check finds in a function that passes the plain one.
 #[track_caller]
@@ -253,27 +253,6 @@ fn a_generated_check_finds_a_missing_conjugate() {
 #[should_panic(expected = "backward is not deterministic")]
 fn a_generated_check_finds_what_is_not_deterministic() {
     generated::<Ix1>(&[3], |x| noisy(x));
-}
-
-/// The tangent is half of what it should be.
-struct HalfTangent;
-
-#[custom_function]
-impl HalfTangent {
-    #[forward]
-    fn forward(x: ArrayView1<f64>) -> Array1<f64> {
-        &x * &x
-    }
-
-    #[backward(x)]
-    fn backward(grad_output: ArrayView1<f64>, x: ArrayView1<f64>) -> Array1<f64> {
-        &grad_output * &x * 2.0
-    }
-
-    #[jvp]
-    fn jvp(tangent_x: ArrayView1<f64>, x: ArrayView1<f64>) -> Array1<f64> {
-        &tangent_x * &x
-    }
 }
 
 #[test]

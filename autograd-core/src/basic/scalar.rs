@@ -13,7 +13,7 @@ use crate::{Element, custom_function, kernels};
 /// use pullback::Tensor;
 /// use pullback::ndarray::array;
 ///
-/// let x = Tensor::from(array![1.0, 2.0]);
+/// let x = Tensor::from(array![1.0_f64, 2.0]);
 /// assert_eq!((&x + 1.0).to_array(), array![2.0, 3.0]);
 /// assert_eq!((1.0 - &x).to_array(), array![0.0, -1.0]);
 /// assert_eq!((2.0 * &x).to_array(), array![2.0, 4.0]);

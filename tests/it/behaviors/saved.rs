@@ -6,7 +6,7 @@ use pullback::ndarray::{Array1, Array2, ArrayView1, array};
 use pullback::prelude::*;
 use pullback::{Error, ErrorKind};
 
-use crate::functions::{Square, leaf};
+use crate::functions::{SinhCosh, Square, leaf};
 
 thread_local! {
     static GIVEN: Cell<usize> = const { Cell::new(0) };
@@ -79,27 +79,6 @@ impl Sinh {
     #[backward(x)]
     fn backward(grad_y: ArrayView1<f64>, cosh: ArrayView1<f64>) -> Array1<f64> {
         &grad_y * &cosh
-    }
-}
-
-/// sinh x and cosh x: what its gradient needs is an output, which has a gradient.
-struct SinhCosh;
-
-#[custom_function(gradcheck(x = [3]))]
-impl SinhCosh {
-    #[forward(outputs(sinh, cosh))]
-    fn forward(x: ArrayView1<f64>) -> (Array1<f64>, Array1<f64>) {
-        (x.mapv(f64::sinh), x.mapv(f64::cosh))
-    }
-
-    #[backward(x)]
-    fn backward(
-        grad_sinh: &Tensor1<f64>,
-        grad_cosh: &Tensor1<f64>,
-        sinh: &Tensor1<f64>,
-        cosh: &Tensor1<f64>,
-    ) -> Tensor1<f64> {
-        grad_sinh * cosh + grad_cosh * sinh
     }
 }
 

@@ -1,9 +1,13 @@
-//! No ring of imports has more than two files.
+//! No ring of imports has more than two files, but for the types of the tape.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{CRATES, imports, read};
 use crate::sources::short;
+
+/// A ring that remains, because the types of the tape are one recursive type: a node has hooks, hooks are given
+/// gradients, gradients are tensors, a tensor has an edge, and an edge leads to a node.
+const RECURSIVE: &str = "autograd-core/src/tape/";
 
 /// For each file, the files that define what it uses, each with one of the paths.
 type Edges = BTreeMap<String, BTreeMap<String, String>>;
@@ -52,7 +56,11 @@ fn no_ring_has_more_than_two_files() {
     let mut found = String::new();
     for (folder, name) in CRATES {
         let edges = edges(folder, name);
-        for ring in rings(&edges).into_iter().filter(|ring| ring.len() > 2) {
+        for ring in rings(&edges) {
+            let is_recursive = ring.iter().all(|file| file.starts_with(RECURSIVE));
+            if ring.len() <= 2 || is_recursive {
+                continue;
+            }
             found += &format!("\na ring of {} files:", ring.len());
             for from in &ring {
                 for (to, path) in edges[*from].iter().filter(|(to, _)| ring.contains(to)) {

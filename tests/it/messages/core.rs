@@ -10,7 +10,7 @@ use pullback::{AnyTensor, Backward, Check, Error, Mismatch, jvp, saved_tensors_h
 
 use super::{Page, name_of};
 use crate::functional::constant;
-use crate::functions::{Square, SquareOnce, leaf};
+use crate::functions::{HalfTangent, Square, SquareOnce, leaf};
 
 /// The sum of a list's tensors; its backward gives as many gradients as it is told to, of such a length.
 struct Total;
@@ -294,27 +294,6 @@ impl Detached {
     #[backward(x)]
     fn backward(grad_output: &Tensor1<f64>, x: &Tensor1<f64>) -> Tensor1<f64> {
         grad_output * x.detach() * 2.0
-    }
-}
-
-/// y = x², whose tangent is half of what it should be.
-struct HalfTangent;
-
-#[custom_function]
-impl HalfTangent {
-    #[forward]
-    fn forward(x: ArrayView1<f64>) -> Array1<f64> {
-        &x * &x
-    }
-
-    #[backward(x)]
-    fn backward(grad_output: &Tensor1<f64>, x: &Tensor1<f64>) -> Tensor1<f64> {
-        grad_output * x * 2.0
-    }
-
-    #[jvp]
-    fn jvp(tangent_x: &Tensor1<f64>, x: &Tensor1<f64>) -> Tensor1<f64> {
-        tangent_x * x
     }
 }
 
