@@ -1,21 +1,13 @@
 //! The guide is true: its quotes are the compiler's messages, and its links and file names exist.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::house::{file_of_mistake, table};
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-fn read(path: &Path) -> String {
-    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
+use crate::sources::{files, root, text};
 
 /// Returns the chapter of mistakes.
 fn chapter() -> String {
-    read(&root().join("docs/what_the_compiler_checks.md"))
+    text(&root().join("docs/what_the_compiler_checks.md"))
 }
 
 /// Returns each quoted message with the mistake that it is below, such as `No backward function`.
@@ -37,9 +29,9 @@ fn quotes(chapter: &str) -> Vec<(&str, &str)> {
 
 /// Returns the messages that are recorded for a mistake such as `gradients::too_few`.
 fn messages(mistake: &str) -> Vec<String> {
-    let (file, text) = file_of_mistake(mistake).expect("a mistake of the table");
+    let (file, source) = file_of_mistake(mistake).expect("a mistake of the table");
     let name = mistake.rsplit("::").next().unwrap_or_default();
-    let lines: Vec<&str> = text.lines().collect();
+    let lines: Vec<&str> = source.lines().collect();
     let start = lines
         .iter()
         .position(|line| *line == format!("mod {name} {{"));
@@ -50,7 +42,7 @@ fn messages(mistake: &str) -> Vec<String> {
         let place = message.split("--> tests/ui/").nth(1)?;
         place.split(':').nth(1)?.parse::<usize>().ok()
     };
-    read(&file.with_extension("stderr"))
+    text(&file.with_extension("stderr"))
         .replace("\n\nerror", "\n\0error")
         .split('\0')
         .filter(|message| line_of(message).is_some_and(|line| module.contains(&line)))
@@ -136,7 +128,7 @@ fn each_mistake_has_its_line_and_each_compile_error_its_message() {
 
 #[test]
 fn the_error_in_the_readme_is_that_of_its_example_with_a_misspelled_word() {
-    let readme = read(&root().join("README.md"));
+    let readme = text(&root().join("README.md"));
     let block = |opening| {
         let rest = readme.split_once(opening).expect("a block").1;
         rest.split_once("\n```").expect("its end").0
@@ -159,25 +151,6 @@ fn the_error_in_the_readme_is_that_of_its_example_with_a_misspelled_word() {
     );
 }
 
-/// Returns all Markdown files below `folder`, except built and hidden ones.
-fn markdown(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).expect("a readable folder");
-    let paths = entries.map(|entry| entry.expect("a readable folder").path());
-    let mut files = Vec::new();
-    for path in paths {
-        let name = path.file_name().map(|name| name.to_string_lossy());
-        if name.is_none_or(|name| name.starts_with('.') || name == "target") {
-            continue;
-        }
-        if path.is_dir() {
-            files.extend(markdown(&path));
-        } else if path.extension().is_some_and(|extension| extension == "md") {
-            files.push(path);
-        }
-    }
-    files
-}
-
 /// Returns the targets of the links of a file, within the repository.
 fn relative_links(text: &str) -> Vec<&str> {
     // Every second part is code: first of blocks, then inline.
@@ -192,10 +165,10 @@ fn relative_links(text: &str) -> Vec<&str> {
 
 #[test]
 fn links_between_markdown_files_lead_to_files() {
-    let files = markdown(root());
+    let files = files(root(), "md");
     let mut links = 0;
     for file in &files {
-        let text = read(file);
+        let text = text(file);
         for target in relative_links(&text) {
             let there = file.with_file_name("").join(target);
             assert!(there.exists(), "{}: no file is at {target}", file.display());
@@ -212,8 +185,8 @@ fn links_between_markdown_files_lead_to_files() {
 #[test]
 fn files_that_the_guide_names_exist() {
     let mut named = 0;
-    for chapter in markdown(&root().join("docs")) {
-        let text = read(&chapter);
+    for chapter in files(&root().join("docs")) {
+        let text = text(&chapter);
         let prose = text.split("```").step_by(2);
         let code = prose.flat_map(|prose| prose.split('`').skip(1).step_by(2));
         let is_file = |name: &&str| {
@@ -232,8 +205,8 @@ fn files_that_the_guide_names_exist() {
 
 #[test]
 fn every_chapter_is_shown() {
-    let guide = read(&root().join("src/guide.rs"));
-    for file in markdown(&root().join("docs")) {
+    let guide = text(&root().join("src/guide.rs"));
+    for file in files(&root().join("docs")) {
         let name = file.file_name().expect("a file").to_string_lossy();
         assert!(
             guide.contains(&format!("\"../docs/{name}\"")),

@@ -8,6 +8,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use crate::sources::root;
+
 /// The packages that are published, in this order.
 const OURS: [&str; 7] = [
     "autograd-kernels",
@@ -21,10 +23,6 @@ const OURS: [&str; 7] = [
 
 /// The crates of others that a program takes in with `pullback` and its default features.
 const MOST: usize = 25;
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
 
 /// A program of Rust's, in the workspace: what it prints.
 fn printed(program: &str, arguments: &[&str]) -> String {

@@ -36,12 +36,16 @@ pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Returns the files below a folder whose names end with `.` and `extension`.
+/// Returns the files below a folder whose names end with `.` and `extension`, except built and hidden ones.
 pub(crate) fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let entries =
         fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut found = Vec::new();
     for path in entries.map(|entry| entry.expect("a readable folder").path()) {
+        let name = path.file_name().map(|name| name.to_string_lossy());
+        if name.is_none_or(|name| name.starts_with('.') || name == "target") {
+            continue;
+        }
         if path.is_dir() {
             found.extend(files(&path, extension));
         } else if path.extension().is_some_and(|own| own == extension) {

@@ -13,8 +13,6 @@ mod rows;
 mod shapes;
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::Path;
 
 use pullback::Node;
 use pullback::ndarray::{ArrayD, Zip};
@@ -22,6 +20,8 @@ use pullback::prelude::*;
 
 use inputs::{Fill, Layout, ordinary};
 use rows::Row;
+
+use crate::sources::{files, root, text};
 
 fn all<T: Element>() -> Vec<Row<T>> {
     let groups = [
@@ -124,21 +124,16 @@ fn names(node: Option<Node>, into: &mut BTreeSet<&'static str>) {
     }
 }
 
-/// Adds the functions that the sources of the built-in functions define.
-fn defined(folder: &Path, into: &mut BTreeSet<String>) {
-    for entry in fs::read_dir(folder).expect("a readable folder") {
-        let path = entry.expect("a readable folder").path();
-        if path.is_dir() {
-            defined(&path, into);
-            continue;
-        }
-        let source = fs::read_to_string(&path).expect("a readable source");
-        let name = |line: &str| -> Option<String> {
-            let (name, _) = line.strip_prefix("pub struct ")?.split_once('<')?;
-            line.contains("(PhantomData<").then(|| name.to_owned())
-        };
-        into.extend(source.lines().filter_map(name));
-    }
+/// Returns the functions that the sources of the built-in functions define.
+fn defined() -> BTreeSet<String> {
+    let folders = ["basic", "ops"].map(|folder| root().join("autograd-core/src").join(folder));
+    let sources = folders.iter().flat_map(|folder| files(folder, "rs"));
+    let name = |line: &str| -> Option<String> {
+        let (name, _) = line.strip_prefix("pub struct ")?.split_once('<')?;
+        line.contains("(PhantomData<").then(|| name.to_owned())
+    };
+    let of_file = |file| text(&file).lines().filter_map(name).collect::<Vec<_>>();
+    sources.flat_map(of_file).collect()
 }
 
 #[test]
@@ -159,10 +154,7 @@ fn every_function_has_a_row() {
             }
         }
     }
-    let mut functions = BTreeSet::new();
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    defined(&root.join("autograd-core/src/basic"), &mut functions);
-    defined(&root.join("autograd-core/src/ops"), &mut functions);
+    let mut functions = defined();
     assert!(functions.contains("Exp") && functions.contains("SliceBackward"));
     functions.retain(|function| !seen.contains(&function[..]));
     assert!(functions.is_empty(), "without a row: {functions:?}");

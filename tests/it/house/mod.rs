@@ -7,6 +7,7 @@ mod rings;
 mod tables;
 
 use std::collections::BTreeSet;
+use std::fs;
 
 use syn::{Item, ItemImpl, Type};
 
@@ -15,7 +16,7 @@ pub(crate) use self::tables::{file_of_mistake, table};
 use self::imports::Used;
 use crate::sources::{Crate, files, root, short};
 
-/// The crates: the folder, and the name that the crate has in its own code.
+/// The crates of this workspace: the folder, and the name that the crate has in its own code.
 const CRATES: [(&str, &str); 7] = [
     ("autograd-kernels", "autograd_kernels"),
     ("autograd-math", "autograd_math"),
@@ -38,11 +39,24 @@ fn read(folder: &str) -> Crate {
     Crate::read(&format!("{folder}/src"))
 }
 
+/// Returns the crates of this workspace and those of `bridges/`, each with the name that it has in its own code.
+fn crates() -> Vec<(String, &'static str)> {
+    let mut crates: Vec<_> = CRATES.map(|(folder, name)| (folder.to_owned(), name)).into();
+    let bridges = fs::read_dir(root().join("bridges")).expect("a readable folder");
+    for bridge in bridges.map(|entry| entry.expect("a readable folder").path()) {
+        if bridge.join("src/lib.rs").is_file() {
+            crates.push((short(&bridge), ""));
+        }
+    }
+    assert!(crates.len() > CRATES.len(), "no bridges");
+    crates
+}
+
 #[test]
 fn nothing_is_imported_through_the_root_of_its_own_crate() {
     let mut found = String::new();
-    for (folder, name) in CRATES {
-        let sources = read(folder);
+    for (folder, name) in crates() {
+        let sources = read(&folder);
         for import in imports::of(&sources, name) {
             if import.is_through_root {
                 let written = import.path.join("::");

@@ -7,10 +7,10 @@ mod panics;
 
 use std::error::Error;
 use std::fmt::{self, Write};
-use std::fs;
-use std::path::Path;
 
 use expect_test::expect_file;
+
+use crate::sources::{root, text};
 
 /// The messages, in sections.
 struct Page(String);
@@ -61,8 +61,7 @@ fn without_places(text: &str) -> String {
 
 /// The names of the variants of an enum, as its source has them.
 fn variants(file: &str, name: &str) -> Vec<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
-    let source = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{file}: {error}"));
+    let source = text(&root().join(file));
     let body = source.split_once(&format!("pub enum {name} {{\n"));
     let body = body.unwrap_or_else(|| panic!("no `{name}` in {file}")).1;
     let body = body.split_once("\n}").expect("its end").0;
