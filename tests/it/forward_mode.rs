@@ -111,7 +111,11 @@ fn a_rule_on_arrays() {
         .unwrap();
     let failed = Affine::apply(&x, w.clone(), None, &w, vec![]);
     assert_eq!(failed.unwrap_err(), "no scale");
-    let rules = [Affine::SIGNATURE, HalfTangent::SIGNATURE, SquareOnce::SIGNATURE];
+    let rules = [
+        Affine::SIGNATURE,
+        HalfTangent::SIGNATURE,
+        SquareOnce::SIGNATURE,
+    ];
     assert_eq!(
         rules.map(|signature| signature.forward_mode),
         [true, true, false]
@@ -329,7 +333,9 @@ fn gradcheck_finds_a_wrong_rule() {
     let x = Tensor::from(array![1.0, 2.0]);
     let check = Gradcheck::new();
     check.run(|(x,)| HalfTangent::apply(x), (&x,)).unwrap();
-    let error = check.forward_mode().run(|(x,)| HalfTangent::apply(x), (&x,));
+    let error = check
+        .forward_mode()
+        .run(|(x,)| HalfTangent::apply(x), (&x,));
     let error = error.unwrap_err().to_string();
     let expected = "wrong tangent of `HalfTangent` with respect to `x` (input 0): for entry [0] of the input, \
                     which is 1, and entry [0] of output 0 forward mode computes 1, central differences 2";

@@ -185,7 +185,7 @@ fn links_between_markdown_files_lead_to_files() {
 #[test]
 fn files_that_the_guide_names_exist() {
     let mut named = 0;
-    for chapter in files(&root().join("docs")) {
+    for chapter in files(&root().join("docs"), "md") {
         let text = text(&chapter);
         let prose = text.split("```").step_by(2);
         let code = prose.flat_map(|prose| prose.split('`').skip(1).step_by(2));
@@ -206,7 +206,7 @@ fn files_that_the_guide_names_exist() {
 #[test]
 fn every_chapter_is_shown() {
     let guide = text(&root().join("src/guide.rs"));
-    for file in files(&root().join("docs")) {
+    for file in files(&root().join("docs"), "md") {
         let name = file.file_name().expect("a file").to_string_lossy();
         assert!(
             guide.contains(&format!("\"../docs/{name}\"")),

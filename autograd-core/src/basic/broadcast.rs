@@ -4,8 +4,7 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension, IxDyn};
 
-use crate::tensor::Tensor;
-use crate::{Element, Shape, custom_function, kernels};
+use crate::{Element, Shape, custom_function, kernels, tensor::Tensor};
 
 /// A tensor repeated along axes of length 1 and along new axes in front, without a copy.
 #[derive(Debug)]
@@ -75,8 +74,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If the tensor does not broadcast to `shape`, or the rank of `shape` is not that of `E`.
     ///
     /// ```
-    /// use pullback::{Tensor, Tensor2};
-    /// use pullback::ndarray::array;
+    /// use pullback::{Tensor, Tensor2, ndarray::array};
     ///
     /// let row = Tensor::from(array![1.0, 2.0]);
     /// let twice: Tensor2<f64> = row.broadcast_to(&[2, 2]);
@@ -94,8 +92,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If `shape` does not broadcast to the shape of this tensor, or its rank is not that of `E`.
     ///
     /// ```
-    /// use pullback::{Tensor, Tensor1};
-    /// use pullback::ndarray::array;
+    /// use pullback::{Tensor, Tensor1, ndarray::array};
     ///
     /// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]);
     /// let columns: Tensor1<f64> = x.sum_to(&[2]);

@@ -5,14 +5,12 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Dimension};
 
 use super::add_tangents;
-use crate::tensor::Tensor;
-use crate::{Element, custom_function, kernels};
+use crate::{Element, custom_function, kernels, tensor::Tensor};
 
 /// x · y, element by element, of tensors of one shape; the operator broadcasts.
 ///
 /// ```
-/// use pullback::Tensor;
-/// use pullback::ndarray::array;
+/// use pullback::{Tensor, ndarray::array};
 ///
 /// let x = Tensor::from(array![1.0, 2.0]);
 /// assert_eq!((&x * &x).to_array(), array![1.0, 4.0]);

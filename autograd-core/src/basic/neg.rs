@@ -4,14 +4,12 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use crate::tensor::Tensor;
-use crate::{Element, custom_function, kernels};
+use crate::{Element, custom_function, kernels, tensor::Tensor};
 
 /// −x of each element.
 ///
 /// ```
-/// use pullback::{Tensor, ops::Neg};
-/// use pullback::ndarray::array;
+/// use pullback::{Tensor, ndarray::array, ops::Neg};
 ///
 /// let x = Tensor::from(array![2.0]).set_requires_grad(true);
 /// Neg::apply(&x).sum().backward()?;

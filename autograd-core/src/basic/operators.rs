@@ -8,8 +8,7 @@ use std::ops;
 use ndarray::{DimMax, Dimension};
 
 use super::{Add, AddScalar, Div, DivScalar, Mul, MulScalar, Neg, ScalarDiv, ScalarSub, Sub};
-use crate::tensor::Tensor;
-use crate::{Element, Shape};
+use crate::{Element, Shape, tensor::Tensor};
 
 /// The dimension that two operands broadcast to.
 pub(crate) type Common<D, E> = <D as DimMax<E>>::Output;

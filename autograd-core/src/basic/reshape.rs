@@ -5,8 +5,7 @@ use std::marker::PhantomData;
 use ndarray::{Dimension, IntoDimension, IxDyn};
 
 use crate::kernels::checks::{has_axis, has_rank, size};
-use crate::tensor::Tensor;
-use crate::{Element, Shape, custom_function, kernels};
+use crate::{Element, Shape, custom_function, kernels, tensor::Tensor};
 
 /// The elements of a tensor, in row-major order, in another shape.
 #[derive(Debug)]
@@ -63,8 +62,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If `shape` does not have as many elements as the tensor.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
+    /// use pullback::{Tensor, ndarray::array};
     ///
     /// let x = Tensor::from(array![1.0, 2.0, 3.0, 4.0]);
     /// assert_eq!(x.reshape((2, 2)).to_array(), array![[1.0, 2.0], [3.0, 4.0]]);
@@ -81,8 +79,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If there are no such axes, or the rank of the result is not that of `E`.
     ///
     /// ```
-    /// use pullback::{Tensor, Tensor2};
-    /// use pullback::ndarray::Array4;
+    /// use pullback::{Tensor, Tensor2, ndarray::Array4};
     ///
     /// let images = Tensor::from(Array4::<f32>::zeros((5, 3, 2, 2)));
     /// let rows: Tensor2<f32> = images.flatten(1, 3);

@@ -4,14 +4,12 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use crate::tensor::Tensor;
-use crate::{Element, custom_function, kernels};
+use crate::{Element, custom_function, kernels, tensor::Tensor};
 
 /// x + c for a number c.
 ///
 /// ```
-/// use pullback::Tensor;
-/// use pullback::ndarray::array;
+/// use pullback::{Tensor, ndarray::array};
 ///
 /// let x = Tensor::from(array![1.0_f64, 2.0]);
 /// assert_eq!((&x + 1.0).to_array(), array![2.0, 3.0]);

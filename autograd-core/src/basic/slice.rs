@@ -6,8 +6,7 @@ use ndarray::{Array, ArrayView, Axis, Dimension, SliceArg, SliceInfoElem};
 
 use crate::kernels::checks::{has_axis, has_rank};
 use crate::kernels::counted;
-use crate::tensor::Tensor;
-use crate::{Element, Shape, custom_function, kernels};
+use crate::{Element, Shape, custom_function, kernels, tensor::Tensor};
 
 /// A part of a tensor, without a copy.
 #[derive(Debug)]
@@ -128,8 +127,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If a range or an index is not within its axis, or a step is 0.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::{array, s};
+    /// use pullback::{Tensor, ndarray::{array, s}};
     ///
     /// let x = Tensor::from(array![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
     /// assert_eq!(x.slice(s![1, ..;-1]).to_array(), array![6.0, 5.0, 4.0]);
@@ -147,8 +145,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If there is no such axis, or the part is not within it.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::{Axis, Slice, array};
+    /// use pullback::{Tensor, ndarray::{Axis, Slice, array}};
     ///
     /// let x = Tensor::from(array![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
     /// assert_eq!(x.slice_axis(Axis(1), Slice::from(1..)).to_array(), array![[2.0, 3.0], [5.0, 6.0]]);

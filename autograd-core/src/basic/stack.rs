@@ -6,8 +6,7 @@ use ndarray::{Array, ArrayView, ArrayViewD, Axis, Dimension, SliceInfoElem};
 
 use super::Slice;
 use crate::kernels::checks::has_rank;
-use crate::tensor::Tensor;
-use crate::{Element, custom_function, kernels};
+use crate::{Element, custom_function, kernels, tensor::Tensor};
 
 /// Tensors of one shape, stacked along a new axis.
 #[derive(Debug)]
@@ -71,8 +70,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If there are no tensors, their shapes differ, or `axis` is larger than their rank.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::{Axis, array};
+    /// use pullback::{Tensor, ndarray::{Axis, array}};
     ///
     /// let (x, y) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![3.0, 4.0]));
     /// assert_eq!(Tensor::stack(Axis(0), &[&x, &y]).to_array(), array![[1.0, 2.0], [3.0, 4.0]]);

@@ -38,8 +38,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns the sum of all elements, added pairwise; 0 if there are none.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
+    /// use pullback::{Tensor, ndarray::array};
     ///
     /// assert_eq!(Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]).sum().item(), 10.0);
     /// ```
@@ -63,8 +62,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
 /// If there are none, and their rank is not 0: the sum would have no shape. If shapes do not broadcast.
 ///
 /// ```
-/// use pullback::{Tensor, Tensor0, Tensor1};
-/// use pullback::ndarray::array;
+/// use pullback::{Tensor, Tensor0, Tensor1, ndarray::array};
 ///
 /// let total: Tensor1<f64> = [array![1.0, 2.0], array![10.0, 20.0]].map(Tensor::from).iter().sum();
 /// assert_eq!(total.to_array(), array![11.0, 22.0]);

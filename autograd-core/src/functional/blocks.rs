@@ -9,8 +9,7 @@ use autograd_kernels::Element;
 /// Inputs whose derivatives are a row of a Jacobian: the row of an output of the rank of `E`.
 ///
 /// ```
-/// use pullback::{Tensor, functional::jacobian};
-/// use pullback::ndarray::array;
+/// use pullback::{Tensor, functional::jacobian, ndarray::array};
 ///
 /// let (x, w) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![[3.0], [4.0]]));
 /// let (by_x, by_w) = jacobian(|(x, w)| x * w, (&x, &w))?;
@@ -28,8 +27,7 @@ pub trait JacobianRow<E>: InputTensors {
 /// Outputs of a function of `I`, which have a Jacobian.
 ///
 /// ```
-/// use pullback::{Tensor, functional::jacobian};
-/// use pullback::ndarray::array;
+/// use pullback::{Tensor, functional::jacobian, ndarray::array};
 ///
 /// let x = Tensor::from(array![1.0, 2.0]);
 /// let (of_square, of_sum) = jacobian(|x| (x * x, x.sum()), &x)?;

@@ -22,9 +22,7 @@ type HessianBlocks<I> = Blocks<<I as InputTensors>::Owned, I>;
 /// are shorter; they document each derivative.
 ///
 /// ```
-/// use pullback::functional::Functional;
-/// use pullback::Tensor;
-/// use pullback::ndarray::array;
+/// use pullback::{Tensor, functional::Functional, ndarray::array};
 ///
 /// let x = Tensor::from(array![1.0, 2.0]);
 /// let options = Functional::new().forward_mode(true).strict(true);
@@ -50,9 +48,7 @@ impl Functional {
     /// that require grad, and to other tensors that the function uses. Otherwise the results are constants.
     ///
     /// ```
-    /// use pullback::functional::Functional;
-    /// use pullback::{Tensor, grad};
-    /// use pullback::ndarray::array;
+    /// use pullback::{Tensor, functional::Functional, grad, ndarray::array};
     ///
     /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
     /// let jacobian = Functional::new().create_graph(true).jacobian(|x| x.powi(3), &x)?;
@@ -74,9 +70,7 @@ impl Functional {
     /// its recorded graph leads to; forward mode runs the function once more to record a graph.
     ///
     /// ```
-    /// use pullback::functional::Functional;
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
+    /// use pullback::{Tensor, functional::Functional, ndarray::array};
     ///
     /// let (x, w) = (Tensor::from(array![1.0]), Tensor::from(array![2.0]));
     /// let error = Functional::new().strict(true).jacobian(|(x, _)| x * 2.0, (&x, &w)).unwrap_err();

@@ -51,9 +51,7 @@ use autograd_kernels::Element;
 /// If a list of seeds is not as long as that of its outputs.
 ///
 /// ```
-/// use pullback::Tensor;
-/// use pullback::functional::vjp;
-/// use pullback::ndarray::array;
+/// use pullback::{Tensor, functional::vjp, ndarray::array};
 ///
 /// let (x, w) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![3.0, 4.0]));
 /// let seed = Tensor::from(array![1.0, 10.0]);
@@ -90,9 +88,7 @@ where
 /// If a list of tangents is not as long as that of its inputs.
 ///
 /// ```
-/// use pullback::Tensor;
-/// use pullback::functional::jvp;
-/// use pullback::ndarray::array;
+/// use pullback::{Tensor, functional::jvp, ndarray::array};
 ///
 /// let (x, direction) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![1.0, 0.5]));
 /// let (y, along) = jvp(|x| x * x, &x, &direction)?;
@@ -124,9 +120,7 @@ where
 /// The errors of [`Tensor::backward`](crate::Tensor::backward).
 ///
 /// ```
-/// use pullback::{Tensor, Tensor1, Tensor2};
-/// use pullback::functional::jacobian;
-/// use pullback::ndarray::array;
+/// use pullback::{Tensor, Tensor1, Tensor2, functional::jacobian, ndarray::array};
 ///
 /// let (x, w) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![3.0, 4.0]));
 /// let square: Tensor2<f64> = jacobian(|x| x * x, &x)?;
@@ -159,9 +153,7 @@ where
 /// those of [`Tensor::backward`](crate::Tensor::backward).
 ///
 /// ```
-/// use pullback::Tensor;
-/// use pullback::functional::hessian;
-/// use pullback::ndarray::array;
+/// use pullback::{Tensor, functional::hessian, ndarray::array};
 ///
 /// let (x, w) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![3.0, 4.0]));
 /// let ((xx, xw), (wx, ww)) = hessian(|(x, w)| (x * x * w).sum(), (&x, &w))?;
@@ -193,9 +185,7 @@ where
 /// If a list of vectors is not as long as that of its inputs.
 ///
 /// ```
-/// use pullback::Tensor;
-/// use pullback::functional::hvp;
-/// use pullback::ndarray::array;
+/// use pullback::{Tensor, functional::hvp, ndarray::array};
 ///
 /// let (x, v) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![1.0, 10.0]));
 /// let (value, product) = hvp(|x| x.powi(3).sum(), &x, &v)?;
@@ -220,9 +210,7 @@ where
 /// and panics are those of `hvp`.
 ///
 /// ```
-/// use pullback::Tensor;
-/// use pullback::functional::vhp;
-/// use pullback::ndarray::array;
+/// use pullback::{Tensor, functional::vhp, ndarray::array};
 ///
 /// let (x, w) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![3.0, 4.0]));
 /// let v = Tensor::from(array![1.0, 0.0]);

@@ -33,8 +33,7 @@ use tolerances::Tolerances;
 /// rounding allows no more, 4e-3, 1e-2 and 1e-2.
 ///
 /// ```
-/// use pullback::{Gradcheck, Tensor};
-/// use pullback::ndarray::array;
+/// use pullback::{Gradcheck, Tensor, ndarray::array};
 ///
 /// let x = Tensor::from(array![0.5, -1.0]).set_requires_grad(true);
 /// let w = Tensor::from(array![2.0, 3.0]).set_requires_grad(true);
@@ -93,8 +92,7 @@ impl Gradcheck {
     /// Checks the gradients of the gradients too, with respect to the inputs and to the gradients of the outputs.
     ///
     /// ```
-    /// use pullback::ndarray::{Array1, ArrayView1, array};
-    /// use pullback::{ErrorKind, Gradcheck, Tensor, custom_function};
+    /// use pullback::{ErrorKind, Gradcheck, Tensor, custom_function, ndarray::{Array1, ArrayView1, array}};
     ///
     /// struct Double;
     ///
@@ -168,8 +166,7 @@ impl Gradcheck {
     /// If `function` does, or if its outputs change their shapes.
     ///
     /// ```
-    /// use pullback::{Gradcheck, Tensor};
-    /// use pullback::ndarray::array;
+    /// use pullback::{Gradcheck, Tensor, ndarray::array};
     ///
     /// let (x, w) = (Tensor::from(array![0.5, -1.0]), Tensor::from(array![2.0, 3.0]));
     /// Gradcheck::new().run(|(x, w)| (x * w, x.sum()), (&x, &w))?;

@@ -5,14 +5,12 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Dimension};
 
 use super::{constant, unary_backward};
-use crate::tensor::Tensor;
-use crate::{Element, custom_function, kernels};
+use crate::{Element, custom_function, kernels, tensor::Tensor};
 
 /// |x| of each element.
 ///
 /// ```
-/// use pullback::{Tensor, ops::Abs};
-/// use pullback::ndarray::array;
+/// use pullback::{Tensor, ndarray::array, ops::Abs};
 ///
 /// let x = Tensor::from(array![2.0, -3.0, 0.0]).set_requires_grad(true);
 /// Abs::apply(&x).sum().backward()?;

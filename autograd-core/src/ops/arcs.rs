@@ -5,14 +5,12 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Dimension};
 
 use super::{constant, unary_backward};
-use crate::tensor::Tensor;
-use crate::{Element, custom_function, kernels};
+use crate::{Element, custom_function, kernels, tensor::Tensor};
 
 /// arcsin x of each element.
 ///
 /// ```
-/// use pullback::{Tensor, ops::Asin};
-/// use pullback::ndarray::array;
+/// use pullback::{Tensor, ndarray::array, ops::Asin};
 ///
 /// let x = Tensor::from(array![0.0, 0.6]).set_requires_grad(true);
 /// Asin::apply(&x).sum().backward()?; // 1/√(1 − x²)

@@ -7,8 +7,7 @@ use ndarray::{Array, ArrayD, ArrayView, Axis, Dimension};
 use super::{Contract, SoftmaxBackward, Where, add_tangents, zeros};
 use crate::kernels::{self, Subscripts};
 use crate::ops::AttentionOptions;
-use crate::tensor::Tensor;
-use crate::{Element, custom_function};
+use crate::{Element, custom_function, tensor::Tensor};
 
 /// Scaled dot-product attention: for each query, the mean of the values, weighted by how well each key fits the query.
 #[derive(Debug)]
@@ -310,9 +309,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If the leading axes differ, the lengths do not fit, or the mask does not broadcast.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ops::AttentionOptions;
-    /// use pullback::ndarray::array;
+    /// use pullback::{Tensor, ndarray::array, ops::AttentionOptions};
     ///
     /// let (q, k) = (Tensor::from(array![[0.0], [0.0]]), Tensor::from(array![[1.0], [2.0]]));
     /// let v = Tensor::from(array![[10.0], [20.0]]);

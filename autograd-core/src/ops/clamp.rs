@@ -5,14 +5,12 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Dimension};
 
 use super::{constant, unary_backward};
-use crate::tensor::Tensor;
-use crate::{Element, custom_function, kernels};
+use crate::{Element, custom_function, kernels, tensor::Tensor};
 
 /// Each element limited to a range.
 ///
 /// ```
-/// use pullback::{Tensor, ops::Clamp};
-/// use pullback::ndarray::array;
+/// use pullback::{Tensor, ndarray::array, ops::Clamp};
 ///
 /// let x = Tensor::from(array![-1.0, 0.5, 2.0]).set_requires_grad(true);
 /// Clamp::apply(&x, 0.0, 1.0).sum().backward()?;

@@ -4,8 +4,7 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Axis, Dimension};
 
-use crate::tensor::Tensor;
-use crate::{Element, custom_function, kernels};
+use crate::{Element, custom_function, kernels, tensor::Tensor};
 
 /// The concatenation of tensors along an axis.
 #[derive(Debug)]
@@ -43,8 +42,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If there are no tensors, they do not have the axis, or they differ in the length of another axis.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::{Axis, array};
+    /// use pullback::{Tensor, ndarray::{Axis, array}};
     ///
     /// let (x, y) = (Tensor::from(array![[1.0], [2.0]]), Tensor::from(array![[3.0], [4.0]]));
     /// assert_eq!(Tensor::concat(Axis(1), &[&x, &y]).to_array(), array![[1.0, 3.0], [2.0, 4.0]]);

@@ -6,8 +6,7 @@ use ndarray::{Array, ArrayView, Dimension};
 
 use super::add_tangents;
 use crate::kernels::{self, Subscripts};
-use crate::tensor::Tensor;
-use crate::{Element, Shape, custom_function};
+use crate::{Element, Shape, custom_function, tensor::Tensor};
 
 /// The contraction of two tensors over axes with names, as [`kernels::contract`] computes it. Its
 /// gradients are contractions too.

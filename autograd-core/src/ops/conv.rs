@@ -287,9 +287,7 @@ impl<T: Element> Tensor3<T> {
     /// number of channels or are longer than the padded signals, or a stride or dilation is 0.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ops::ConvOptions;
-    /// use pullback::ndarray::array;
+    /// use pullback::{Tensor, ndarray::array, ops::ConvOptions};
     ///
     /// let x = Tensor::from(array![[[1.0, 2.0, 4.0, 8.0]]]);
     /// let differences = Tensor::from(array![[[-1.0, 1.0]]]);
@@ -326,9 +324,7 @@ impl<T: Element> Tensor4<T> {
     /// number of channels or are larger than the padded images, or a stride or dilation is 0.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ops::ConvOptions;
-    /// use pullback::ndarray::Array4;
+    /// use pullback::{Tensor, ndarray::Array4, ops::ConvOptions};
     ///
     /// let x = Tensor::from(Array4::<f32>::ones((1, 3, 8, 8)));
     /// let weight = Tensor::from(Array4::ones((5, 3, 3, 3)));
@@ -360,9 +356,7 @@ impl<T: Element> Tensor4<T> {
     /// than the stride.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ops::ConvOptions;
-    /// use pullback::ndarray::{Array4, array};
+    /// use pullback::{Tensor, ndarray::{Array4, array}, ops::ConvOptions};
     ///
     /// let x = Tensor::from(array![[[[1.0, 2.0]]]]);
     /// let weight = Tensor::from(Array4::ones((1, 1, 1, 2)));

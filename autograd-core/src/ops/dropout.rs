@@ -4,8 +4,7 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use crate::tensor::Tensor;
-use crate::{Element, custom_function, kernels};
+use crate::{Element, custom_function, kernels, tensor::Tensor};
 
 /// Dropout: sets elements to 0 at random. The backward pass chooses the same elements, from the seed: no mask is
 /// saved.
@@ -52,8 +51,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If `p` is not between 0 and 1.
     ///
     /// ```
-    /// use pullback::ndarray::Array1;
-    /// use pullback::{Tensor, Tensor1};
+    /// use pullback::{Tensor, Tensor1, ndarray::Array1};
     ///
     /// let x: Tensor1<f64> = Tensor::from(Array1::ones(1000)).set_requires_grad(true);
     /// let y = x.dropout(0.25, 42);

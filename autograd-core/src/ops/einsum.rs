@@ -22,9 +22,7 @@ use crate::tensor::{Tensor, TensorD};
 /// lengths.
 ///
 /// ```
-/// use pullback::Tensor;
-/// use pullback::ndarray::array;
-/// use pullback::ops::einsum;
+/// use pullback::{Tensor, ndarray::array, ops::einsum};
 ///
 /// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]);
 /// assert_eq!(einsum("ij,kj->ik", (&x, &x)).to_array(), array![[5.0, 11.0], [11.0, 25.0]].into_dyn());
@@ -43,9 +41,7 @@ pub fn einsum<O: EinsumOperands>(formula: &str, operands: O) -> TensorD<O::Eleme
 /// array or a `Vec` of references to tensors of one rank.
 ///
 /// ```
-/// use pullback::Tensor;
-/// use pullback::ndarray::array;
-/// use pullback::ops::einsum;
+/// use pullback::{Tensor, ndarray::array, ops::einsum};
 ///
 /// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]);
 /// let several = [&x, &x, &x];

@@ -5,14 +5,12 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Dimension};
 
 use super::{constant, unary_backward};
-use crate::tensor::Tensor;
-use crate::{Element, custom_function, kernels};
+use crate::{Element, custom_function, kernels, tensor::Tensor};
 
 /// x of each positive element, α(eˣ − 1) of the others.
 ///
 /// ```
-/// use pullback::{Tensor, ops::Elu};
-/// use pullback::ndarray::array;
+/// use pullback::{Tensor, ndarray::array, ops::Elu};
 ///
 /// let x = Tensor::from(array![3.0, 0.0]).set_requires_grad(true);
 /// Elu::apply(&x, 2.0).sum().backward()?;

@@ -5,8 +5,7 @@ use std::marker::PhantomData;
 use ndarray::{Array2, ArrayView2, Axis};
 
 use super::{IndexAdd, zeros};
-use crate::tensor::Tensor2;
-use crate::{Element, Shape, custom_function, kernels};
+use crate::{Element, Shape, custom_function, kernels, tensor::Tensor2};
 
 /// A row of the weight for each index. The row at the index `padding` has no gradient.
 #[derive(Debug)]
@@ -84,8 +83,7 @@ impl<T: Element> Tensor2<T> {
     /// If an index is out of range.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
+    /// use pullback::{Tensor, ndarray::array};
     ///
     /// let weight = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]).set_requires_grad(true);
     /// let vectors = weight.embedding(&[1, 0, 1]);
@@ -107,8 +105,7 @@ impl<T: Element> Tensor2<T> {
     /// If an index is out of range.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
+    /// use pullback::{Tensor, ndarray::array};
     ///
     /// let weight = Tensor::from(array![[1.0], [3.0]]).set_requires_grad(true);
     /// weight.embedding_padded(&[1, 0, 1], 0).sum().backward()?;

@@ -6,14 +6,12 @@ use ndarray::{Array, ArrayView, Dimension};
 
 use super::unary_backward;
 use crate::kernels::{self, activations};
-use crate::tensor::Tensor;
-use crate::{Element, custom_function};
+use crate::{Element, custom_function, tensor::Tensor};
 
 /// The error function, 2/√π ∫₀ˣ e^(−t²) dt, of each element.
 ///
 /// ```
-/// use pullback::{Tensor, ops::Erf};
-/// use pullback::ndarray::array;
+/// use pullback::{Tensor, ndarray::array, ops::Erf};
 ///
 /// let x = Tensor::from(array![0.0]).set_requires_grad(true);
 /// Erf::apply(&x).sum().backward()?;

@@ -4,14 +4,12 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use crate::tensor::Tensor;
-use crate::{Element, custom_function, kernels};
+use crate::{Element, custom_function, kernels, tensor::Tensor};
 
 /// eˣ of each element.
 ///
 /// ```
-/// use pullback::{Tensor, ops::Exp};
-/// use pullback::ndarray::array;
+/// use pullback::{Tensor, ndarray::array, ops::Exp};
 ///
 /// let x = Tensor::from(array![0.0, 1.0]).set_requires_grad(true);
 /// let y = Exp::apply(&x);

@@ -5,14 +5,12 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Dimension};
 
 use super::unary_backward;
-use crate::tensor::Tensor;
-use crate::{Element, custom_function, kernels};
+use crate::{Element, custom_function, kernels, tensor::Tensor};
 
 /// eˣ − 1 of each element, also exact near 0.
 ///
 /// ```
-/// use pullback::ndarray::array;
-/// use pullback::ops::{Exp, ExpM1};
+/// use pullback::{ndarray::array, ops::{Exp, ExpM1}};
 ///
 /// let x = array![1e-20_f64];
 /// assert_eq!(ExpM1::forward(x.view()), array![1e-20]);

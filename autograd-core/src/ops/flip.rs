@@ -5,8 +5,7 @@ use std::marker::PhantomData;
 use ndarray::{Axis, Dimension};
 
 use crate::kernels::checks::has_each_axis;
-use crate::tensor::Tensor;
-use crate::{Element, custom_function};
+use crate::{Element, custom_function, tensor::Tensor};
 
 /// A tensor with the order of its elements reversed along some axes, without a copy.
 #[derive(Debug)]
@@ -49,8 +48,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If there is no such axis, or one is named twice.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
+    /// use pullback::{Tensor, ndarray::array};
     ///
     /// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]);
     /// assert_eq!(x.flip(&[1]).to_array(), array![[2.0, 1.0], [4.0, 3.0]]);

@@ -6,8 +6,7 @@ use std::marker::PhantomData;
 use ndarray::{ArcArray, Array, ArrayView, Axis, Dimension, IxDyn};
 
 use super::zeros;
-use crate::tensor::Tensor;
-use crate::{Element, Shape, custom_function, kernels};
+use crate::{Element, Shape, custom_function, kernels, tensor::Tensor};
 
 /// The elements of each lane along an axis at the indices in that lane of `indices`.
 #[derive(Debug)]
@@ -134,8 +133,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If there is no such axis, an index is out of range, or `indices` is longer than the tensor along another axis.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::{Axis, array};
+    /// use pullback::{Tensor, ndarray::{Axis, array}};
     ///
     /// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]);
     /// assert_eq!(x.gather(Axis(1), &array![[1], [0]]).to_array(), array![[2.0], [3.0]]);
@@ -154,8 +152,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// shapes of `source` and `indices` differ.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::{Axis, array};
+    /// use pullback::{Tensor, ndarray::{Axis, array}};
     ///
     /// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]);
     /// let source = Tensor::from(array![[10.0], [20.0]]);

@@ -7,14 +7,12 @@ use ndarray::{Array, ArrayView, Dimension};
 
 use super::unary_backward;
 use crate::kernels::{self, activations};
-use crate::tensor::Tensor;
-use crate::{Element, custom_function};
+use crate::{Element, custom_function, tensor::Tensor};
 
 /// x Φ(x) of each element, where Φ is the distribution function of the standard normal distribution.
 ///
 /// ```
-/// use pullback::{Tensor, ops::Gelu};
-/// use pullback::ndarray::array;
+/// use pullback::{Tensor, ndarray::array, ops::Gelu};
 ///
 /// let x = Tensor::from(array![0.0]).set_requires_grad(true);
 /// Gelu::apply(&x).sum().backward()?;

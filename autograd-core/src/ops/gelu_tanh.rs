@@ -6,14 +6,12 @@ use ndarray::{Array, ArrayView, Dimension};
 
 use super::unary_backward;
 use crate::kernels::{self, activations};
-use crate::tensor::Tensor;
-use crate::{Element, custom_function};
+use crate::{Element, custom_function, tensor::Tensor};
 
 /// ½ x (1 + tanh(√(2/π) (x + 0.044715 x³))) of each element, which is close to x Φ(x).
 ///
 /// ```
-/// use pullback::{Tensor, ops::{Gelu, GeluTanh}};
-/// use pullback::ndarray::array;
+/// use pullback::{Tensor, ndarray::array, ops::{Gelu, GeluTanh}};
 ///
 /// let x = Tensor::from(array![-2.0, 0.5, 3.0]);
 /// let difference = Gelu::apply(&x) - GeluTanh::apply(&x);

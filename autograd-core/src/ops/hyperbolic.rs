@@ -5,14 +5,12 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Dimension};
 
 use super::unary_backward;
-use crate::tensor::Tensor;
-use crate::{Element, custom_function, kernels};
+use crate::{Element, custom_function, kernels, tensor::Tensor};
 
 /// sinh x of each element.
 ///
 /// ```
-/// use pullback::{Tensor, ops::Sinh};
-/// use pullback::ndarray::array;
+/// use pullback::{Tensor, ndarray::array, ops::Sinh};
 ///
 /// let x = Tensor::from(array![0.0, 1.0]).set_requires_grad(true);
 /// Sinh::apply(&x).sum().backward()?;

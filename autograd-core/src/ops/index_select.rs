@@ -5,8 +5,7 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Axis, Dimension};
 
 use super::zeros;
-use crate::tensor::Tensor;
-use crate::{Element, Shape, custom_function, kernels};
+use crate::{Element, Shape, custom_function, kernels, tensor::Tensor};
 
 /// The parts of a tensor at indices along an axis.
 #[derive(Debug)]
@@ -98,8 +97,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If there is no such axis, or an index is out of range.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::{Axis, array};
+    /// use pullback::{Tensor, ndarray::{Axis, array}};
     ///
     /// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]);
     /// assert_eq!(x.index_select(Axis(0), &[1, 1]).to_array(), array![[3.0, 4.0], [3.0, 4.0]]);
@@ -118,8 +116,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// indices.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::{Axis, array};
+    /// use pullback::{Tensor, ndarray::{Axis, array}};
     ///
     /// let (x, source) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![10.0, 20.0]));
     /// assert_eq!(x.index_add(Axis(0), &[1, 1], &source).to_array(), array![1.0, 32.0]);

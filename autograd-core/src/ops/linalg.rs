@@ -323,8 +323,7 @@ impl<T: Element> Tensor2<T> {
     /// If A is not square, the number of rows of b is different, or b does not have one or two axes.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
+    /// use pullback::{Tensor, ndarray::array};
     ///
     /// let a = Tensor::from(array![[2.0, 0.0], [1.0, 4.0]]);
     /// let x = a.solve(&Tensor::from(array![2.0, 9.0]))?;
@@ -345,8 +344,7 @@ impl<T: Element> Tensor2<T> {
     /// If the matrix is not square.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
+    /// use pullback::{Tensor, ndarray::array};
     ///
     /// let a = Tensor::from(array![[2.0, 0.0], [0.0, 4.0]]);
     /// assert_eq!(a.inv()?.to_array(), array![[0.5, 0.0], [0.0, 0.25]]);
@@ -366,8 +364,7 @@ impl<T: Element> Tensor2<T> {
     /// If the matrix is not square.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
+    /// use pullback::{Tensor, ndarray::array};
     ///
     /// assert_eq!(Tensor::from(array![[2.0, 1.0], [0.0, 4.0]]).det()?.item(), 8.0);
     /// # Ok::<(), pullback::Error>(())
@@ -386,8 +383,7 @@ impl<T: Element> Tensor2<T> {
     /// If the matrix is not square.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
+    /// use pullback::{Tensor, ndarray::array};
     ///
     /// let a = Tensor::from(array![[4.0, 2.0], [2.0, 10.0]]);
     /// assert_eq!(a.cholesky()?.to_array(), array![[2.0, 0.0], [1.0, 3.0]]);

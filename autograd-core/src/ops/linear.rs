@@ -111,8 +111,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// of `weight`.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
+    /// use pullback::{Tensor, ndarray::array};
     ///
     /// let x = Tensor::from(array![[1.0, 2.0]]);
     /// let weight = Tensor::from(array![[3.0, 4.0], [5.0, 6.0]]);

@@ -59,8 +59,7 @@ impl<T: Element> MatMul<T> {
 /// matrices broadcast.
 ///
 /// ```
-/// use pullback::ndarray::{Array1, Array2, Array3};
-/// use pullback::{Tensor, Tensor0, Tensor2, Tensor3};
+/// use pullback::{Tensor, Tensor0, Tensor2, Tensor3, ndarray::{Array1, Array2, Array3}};
 ///
 /// let vector = Tensor::from(Array1::<f64>::ones(4));
 /// let matrix = Tensor::from(Array2::<f64>::ones((4, 4)));
@@ -104,8 +103,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If the inner lengths differ, leading axes do not broadcast, or either has rank 0.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
+    /// use pullback::{Tensor, ndarray::array};
     ///
     /// let x = Tensor::from(array![[1.0, 2.0]]);
     /// assert_eq!(x.matmul(&x.t()).to_array(), array![[5.0]]);

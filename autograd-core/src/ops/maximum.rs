@@ -6,8 +6,7 @@ use ndarray::{Array, ArrayView, DimMax, Dimension};
 
 use super::{add_tangents, unary_backward};
 use crate::basic::operators::{Common, broadcast};
-use crate::tensor::Tensor;
-use crate::{Element, custom_function, kernels};
+use crate::{Element, custom_function, kernels, tensor::Tensor};
 
 /// The maximum of two tensors of one shape, element by element; the method broadcasts.
 #[derive(Debug)]
@@ -126,8 +125,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If the shapes do not broadcast.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
+    /// use pullback::{Tensor, ndarray::array};
     ///
     /// let (x, y) = (Tensor::from(array![1.0, 5.0]), Tensor::from(array![4.0]));
     /// assert_eq!(x.maximum(&y).to_array(), array![4.0, 5.0]);

@@ -134,8 +134,7 @@ pub use crate::basic::{BroadcastTo, SliceBackward, SumTo};
 use ndarray::Dimension;
 
 use crate::basic::add_tangents;
-use crate::tensor::Tensor;
-use crate::{Element, kernels};
+use crate::{Element, kernels, tensor::Tensor};
 
 /// Returns a constant of zeros, to add to.
 fn zeros<T: Element, D: Dimension>(shape: &[usize]) -> Tensor<T, D> {

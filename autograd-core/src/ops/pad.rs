@@ -5,8 +5,7 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Dimension, SliceInfoElem};
 
 use super::Slice;
-use crate::tensor::Tensor;
-use crate::{Element, Shape, custom_function, kernels};
+use crate::{Element, Shape, custom_function, kernels, tensor::Tensor};
 
 /// A tensor with one value around it.
 #[derive(Debug)]
@@ -55,8 +54,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If there is not a pair of widths for each axis, or the result is larger than any memory.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
+    /// use pullback::{Tensor, ndarray::array};
     ///
     /// let x = Tensor::from(array![[1.0, 2.0]]);
     /// assert_eq!(x.pad(&[(0, 1), (1, 0)], 0.0).to_array(), array![[0.0, 1.0, 2.0], [0.0, 0.0, 0.0]]);

@@ -5,8 +5,7 @@ use std::marker::PhantomData;
 use ndarray::{Dimension, IxDyn};
 
 use crate::kernels::checks::{has_axis, has_each_axis};
-use crate::tensor::Tensor;
-use crate::{Element, custom_function};
+use crate::{Element, custom_function, tensor::Tensor};
 
 /// A tensor with its axes in another order, without a copy.
 #[derive(Debug)]
@@ -52,8 +51,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If `axes` does not name each axis once.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::Array3;
+    /// use pullback::{Tensor, ndarray::Array3};
     ///
     /// let x = Tensor::from(Array3::<f32>::zeros((2, 3, 4)));
     /// assert_eq!(x.permute(&[2, 0, 1]).shape(), [4, 2, 3]);
@@ -70,8 +68,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If there is no such axis.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::Array3;
+    /// use pullback::{Tensor, ndarray::Array3};
     ///
     /// let x = Tensor::from(Array3::<f32>::zeros((2, 3, 4)));
     /// assert_eq!(x.swap_axes(0, 2).shape(), [4, 3, 2]);

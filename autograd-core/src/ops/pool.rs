@@ -9,8 +9,7 @@ use ndarray::{Array4, ArrayView4};
 
 use crate::kernels;
 use crate::ops::Pool2dOptions;
-use crate::tensor::Tensor4;
-use crate::{Element, custom_function};
+use crate::{Element, custom_function, tensor::Tensor4};
 
 /// The maximum of each window.
 #[derive(Debug)]
@@ -186,8 +185,7 @@ impl<T: Element> Tensor4<T> {
     /// than a window.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
+    /// use pullback::{Tensor, ndarray::array};
     ///
     /// let x = Tensor::from(array![[[[1.0, 5.0, 2.0], [4.0, 3.0, 0.0]]]]);
     /// assert_eq!(x.max_pool2d([2, 2], [1, 1], [0, 0]).to_array(), array![[[[5.0, 5.0]]]]);
@@ -211,8 +209,7 @@ impl<T: Element> Tensor4<T> {
     /// than a window.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
+    /// use pullback::{Tensor, ndarray::array};
     ///
     /// let x = Tensor::from(array![[[[1.0, 5.0, 2.0], [4.0, 2.0, 0.0]]]]);
     /// assert_eq!(x.avg_pool2d([2, 2], [1, 1], [0, 0]).to_array(), array![[[[3.0, 2.25]]]]);

@@ -5,14 +5,12 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Dimension};
 
 use super::{unary_backward, zeros};
-use crate::tensor::Tensor;
-use crate::{Element, custom_function, kernels};
+use crate::{Element, custom_function, kernels, tensor::Tensor};
 
 /// xᵖ of each element, for any number p.
 ///
 /// ```
-/// use pullback::{Tensor, ops::Powf};
-/// use pullback::ndarray::array;
+/// use pullback::{Tensor, ndarray::array, ops::Powf};
 ///
 /// let x = Tensor::from(array![4.0]).set_requires_grad(true);
 /// Powf::apply(&x, 1.5).sum().backward()?; // p xᵖ⁻¹

@@ -5,14 +5,12 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Dimension};
 
 use super::zeros;
-use crate::tensor::Tensor;
-use crate::{Element, custom_function, kernels};
+use crate::{Element, custom_function, kernels, tensor::Tensor};
 
 /// xⁿ of each element, for a whole n.
 ///
 /// ```
-/// use pullback::{Tensor, ops::Powi};
-/// use pullback::ndarray::array;
+/// use pullback::{Tensor, ndarray::array, ops::Powi};
 ///
 /// let x = Tensor::from(array![2.0, 0.0]).set_requires_grad(true);
 /// Powi::apply(&x, 3).sum().backward()?; // n xⁿ⁻¹

@@ -5,14 +5,12 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Dimension};
 
 use super::unary_backward;
-use crate::tensor::Tensor;
-use crate::{Element, custom_function, kernels};
+use crate::{Element, custom_function, kernels, tensor::Tensor};
 
 /// 1/x of each element.
 ///
 /// ```
-/// use pullback::{Tensor, ops::Recip};
-/// use pullback::ndarray::array;
+/// use pullback::{Tensor, ndarray::array, ops::Recip};
 ///
 /// let x = Tensor::from(array![2.0]).set_requires_grad(true);
 /// Recip::apply(&x).sum().backward()?; // −1/x²

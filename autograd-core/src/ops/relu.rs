@@ -5,14 +5,12 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Dimension};
 
 use super::{constant, unary_backward};
-use crate::tensor::Tensor;
-use crate::{Element, custom_function, kernels};
+use crate::{Element, custom_function, kernels, tensor::Tensor};
 
 /// max(x, 0) of each element.
 ///
 /// ```
-/// use pullback::{Tensor, ops::Relu};
-/// use pullback::ndarray::array;
+/// use pullback::{Tensor, ndarray::array, ops::Relu};
 ///
 /// let x = Tensor::from(array![-1.0, 2.0]).set_requires_grad(true);
 /// Relu::apply(&x).sum().backward()?;
@@ -54,8 +52,7 @@ impl<T: Element, D: Dimension> Relu<T, D> {
 /// x of each positive element, slope · x of the others.
 ///
 /// ```
-/// use pullback::{Tensor, ops::LeakyRelu};
-/// use pullback::ndarray::array;
+/// use pullback::{Tensor, ndarray::array, ops::LeakyRelu};
 ///
 /// let x = Tensor::from(array![-1.0, 2.0]).set_requires_grad(true);
 /// LeakyRelu::apply(&x, 0.1).sum().backward()?;

@@ -5,8 +5,7 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Axis, Dimension};
 
 use crate::kernels::checks::has_axis;
-use crate::tensor::Tensor;
-use crate::{Element, custom_function, kernels};
+use crate::{Element, custom_function, kernels, tensor::Tensor};
 
 /// A tensor with its elements shifted along an axis, cyclically.
 #[derive(Debug)]
@@ -57,8 +56,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If there is no such axis.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::{Axis, array};
+    /// use pullback::{Tensor, ndarray::{Axis, array}};
     ///
     /// let x = Tensor::from(array![1.0, 2.0, 3.0]);
     /// assert_eq!(x.roll(Axis(0), 1).to_array(), array![3.0, 1.0, 2.0]);

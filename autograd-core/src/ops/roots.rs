@@ -5,14 +5,12 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Dimension};
 
 use super::unary_backward;
-use crate::tensor::Tensor;
-use crate::{Element, custom_function, kernels};
+use crate::{Element, custom_function, kernels, tensor::Tensor};
 
 /// √x of each element.
 ///
 /// ```
-/// use pullback::{Tensor, ops::Sqrt};
-/// use pullback::ndarray::array;
+/// use pullback::{Tensor, ndarray::array, ops::Sqrt};
 ///
 /// let x = Tensor::from(array![4.0]).set_requires_grad(true);
 /// Sqrt::apply(&x).sum().backward()?; // 1/(2√x)
@@ -49,8 +47,7 @@ impl<T: Element, D: Dimension> Sqrt<T, D> {
 /// 1/√x of each element.
 ///
 /// ```
-/// use pullback::{Tensor, ops::Rsqrt};
-/// use pullback::ndarray::array;
+/// use pullback::{Tensor, ndarray::array, ops::Rsqrt};
 ///
 /// let x = Tensor::from(array![4.0]).set_requires_grad(true);
 /// Rsqrt::apply(&x).sum().backward()?; // −1/(2x√x)

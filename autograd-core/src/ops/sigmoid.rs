@@ -6,14 +6,12 @@ use ndarray::{Array, ArrayView, Dimension};
 
 use super::unary_backward;
 use crate::kernels::{self, activations};
-use crate::tensor::Tensor;
-use crate::{Element, custom_function};
+use crate::{Element, custom_function, tensor::Tensor};
 
 /// 1 / (1 + e⁻ˣ) of each element.
 ///
 /// ```
-/// use pullback::{Tensor, ops::Sigmoid};
-/// use pullback::ndarray::array;
+/// use pullback::{Tensor, ndarray::array, ops::Sigmoid};
 ///
 /// let x = Tensor::from(array![0.0, 1000.0]).set_requires_grad(true);
 /// Sigmoid::apply(&x).sum().backward()?; // y (1 − y)

@@ -6,14 +6,12 @@ use ndarray::{Array, ArrayView, Dimension};
 
 use super::unary_backward;
 use crate::kernels::{self, activations};
-use crate::tensor::Tensor;
-use crate::{Element, custom_function};
+use crate::{Element, custom_function, tensor::Tensor};
 
 /// x / (1 + e⁻ˣ) of each element, also known as swish.
 ///
 /// ```
-/// use pullback::{Tensor, ops::Silu};
-/// use pullback::ndarray::array;
+/// use pullback::{Tensor, ndarray::array, ops::Silu};
 ///
 /// let x = Tensor::from(array![0.0, 1000.0]).set_requires_grad(true);
 /// Silu::apply(&x).sum().backward()?;

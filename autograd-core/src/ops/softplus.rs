@@ -6,14 +6,12 @@ use ndarray::{Array, ArrayView, Dimension};
 
 use super::unary_backward;
 use crate::kernels::{self, activations};
-use crate::tensor::Tensor;
-use crate::{Element, custom_function};
+use crate::{Element, custom_function, tensor::Tensor};
 
 /// ln(1 + eˣ) of each element, which never overflows.
 ///
 /// ```
-/// use pullback::{Tensor, ops::Softplus};
-/// use pullback::ndarray::array;
+/// use pullback::{Tensor, ndarray::array, ops::Softplus};
 ///
 /// let x = Tensor::from(array![0.0, 1000.0]).set_requires_grad(true);
 /// let y = Softplus::apply(&x);

@@ -5,8 +5,7 @@ use std::marker::PhantomData;
 use ndarray::{Axis, Dimension, Slice};
 
 use crate::kernels::checks::has_axis;
-use crate::tensor::Tensor;
-use crate::{Element, custom_function};
+use crate::{Element, custom_function, tensor::Tensor};
 
 /// The two parts of a tensor before and from an index on along an axis, without a copy.
 #[derive(Debug)]
@@ -68,8 +67,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If there is no such axis, or the lengths do not add up to its length.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::{Axis, array};
+    /// use pullback::{Tensor, ndarray::{Axis, array}};
     ///
     /// let parts = Tensor::from(array![1.0, 2.0, 3.0]).split(Axis(0), &[1, 2]);
     /// assert_eq!(parts[1].to_array(), array![2.0, 3.0]);
@@ -101,8 +99,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If there is no such axis, or `count` is 0.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::{Axis, array};
+    /// use pullback::{Tensor, ndarray::{Axis, array}};
     ///
     /// let parts = Tensor::from(array![1.0, 2.0, 3.0]).chunks(Axis(0), 2);
     /// assert_eq!(parts[0].to_array(), array![1.0, 2.0]);

@@ -5,14 +5,12 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Dimension};
 
 use super::unary_backward;
-use crate::tensor::Tensor;
-use crate::{Element, custom_function, kernels};
+use crate::{Element, custom_function, kernels, tensor::Tensor};
 
 /// x² of each element.
 ///
 /// ```
-/// use pullback::{Tensor, ops::Square};
-/// use pullback::ndarray::array;
+/// use pullback::{Tensor, ndarray::array, ops::Square};
 ///
 /// let x = Tensor::from(array![3.0]).set_requires_grad(true);
 /// Square::apply(&x).sum().backward()?;

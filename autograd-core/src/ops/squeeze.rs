@@ -5,8 +5,7 @@ use std::marker::PhantomData;
 use ndarray::{Axis, Dimension};
 
 use crate::kernels::checks::{has_axis, has_rank};
-use crate::tensor::Tensor;
-use crate::{Element, custom_function};
+use crate::{Element, custom_function, tensor::Tensor};
 
 /// A tensor without one of its axes of length 1, without a copy.
 #[derive(Debug)]
@@ -84,8 +83,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If there is no such axis, or its length is not 1.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::{Axis, array};
+    /// use pullback::{Tensor, ndarray::{Axis, array}};
     ///
     /// let column = Tensor::from(array![[1.0], [2.0]]);
     /// assert_eq!(column.squeeze(Axis(1)).to_array(), array![1.0, 2.0]);

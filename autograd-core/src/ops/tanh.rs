@@ -6,14 +6,12 @@ use ndarray::{Array, ArrayView, Dimension};
 
 use super::unary_backward;
 use crate::kernels::{self, activations};
-use crate::tensor::Tensor;
-use crate::{Element, custom_function};
+use crate::{Element, custom_function, tensor::Tensor};
 
 /// tanh x of each element.
 ///
 /// ```
-/// use pullback::{Tensor, ops::Tanh};
-/// use pullback::ndarray::array;
+/// use pullback::{Tensor, ndarray::array, ops::Tanh};
 ///
 /// let x = Tensor::from(array![0.0, 1000.0]).set_requires_grad(true);
 /// Tanh::apply(&x).sum().backward()?; // 1 − y²

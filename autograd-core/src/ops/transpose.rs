@@ -4,8 +4,7 @@ use std::marker::PhantomData;
 
 use ndarray::Dimension;
 
-use crate::tensor::Tensor;
-use crate::{Element, custom_function};
+use crate::{Element, custom_function, tensor::Tensor};
 
 /// A tensor with its axes in reverse order, without a copy.
 #[derive(Debug)]
@@ -34,8 +33,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Reverses the order of the axes, without a copy: the transpose of a matrix.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
+    /// use pullback::{Tensor, ndarray::array};
     ///
     /// assert_eq!(Tensor::from(array![[1.0, 2.0]]).t().to_array(), array![[1.0], [2.0]]);
     /// ```

@@ -5,14 +5,12 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Dimension};
 
 use super::unary_backward;
-use crate::tensor::Tensor;
-use crate::{Element, custom_function, kernels};
+use crate::{Element, custom_function, kernels, tensor::Tensor};
 
 /// sin x of each element.
 ///
 /// ```
-/// use pullback::{Tensor, ops::Sin};
-/// use pullback::ndarray::array;
+/// use pullback::{Tensor, ndarray::array, ops::Sin};
 ///
 /// let x = Tensor::from(array![0.0, 1.0]).set_requires_grad(true);
 /// Sin::apply(&x).sum().backward()?;
@@ -67,8 +65,7 @@ impl<T: Element, D: Dimension> Cos<T, D> {
 /// tan x of each element.
 ///
 /// ```
-/// use pullback::{Tensor, ops::Tan};
-/// use pullback::ndarray::array;
+/// use pullback::{Tensor, ndarray::array, ops::Tan};
 ///
 /// let x = Tensor::from(array![0.0, 1.0]).set_requires_grad(true);
 /// let y = Tan::apply(&x);

@@ -6,8 +6,7 @@ use ndarray::{ArcArray, Array, ArrayRef, ArrayView, DimMax, Dimension, Ix0, IxDy
 
 use super::add_tangents;
 use crate::basic::operators::{Common, broadcast};
-use crate::tensor::Tensor;
-use crate::{Element, custom_function};
+use crate::{Element, custom_function, tensor::Tensor};
 
 /// The elements of one tensor where a mask is true, and of another elsewhere. All have one shape; the method
 /// broadcasts.
@@ -84,8 +83,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If the tensors do not broadcast, or the mask does not to their common shape.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
+    /// use pullback::{Tensor, ndarray::array};
     ///
     /// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]);
     /// let zero = Tensor::from(array![0.0]);

@@ -13,6 +13,7 @@ mod rows;
 mod shapes;
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use pullback::Node;
 use pullback::ndarray::{ArrayD, Zip};
@@ -132,7 +133,7 @@ fn defined() -> BTreeSet<String> {
         let (name, _) = line.strip_prefix("pub struct ")?.split_once('<')?;
         line.contains("(PhantomData<").then(|| name.to_owned())
     };
-    let of_file = |file| text(&file).lines().filter_map(name).collect::<Vec<_>>();
+    let of_file = |file: PathBuf| text(&file).lines().filter_map(name).collect::<Vec<_>>();
     sources.flat_map(of_file).collect()
 }
 

@@ -41,7 +41,9 @@ fn read(folder: &str) -> Crate {
 
 /// Returns the crates of this workspace and those of `bridges/`, each with the name that it has in its own code.
 fn crates() -> Vec<(String, &'static str)> {
-    let mut crates: Vec<_> = CRATES.map(|(folder, name)| (folder.to_owned(), name)).into();
+    let mut crates: Vec<_> = CRATES
+        .map(|(folder, name)| (folder.to_owned(), name))
+        .into();
     let bridges = fs::read_dir(root().join("bridges")).expect("a readable folder");
     for bridge in bridges.map(|entry| entry.expect("a readable folder").path()) {
         if bridge.join("src/lib.rs").is_file() {

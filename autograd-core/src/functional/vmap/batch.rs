@@ -35,9 +35,7 @@ pub trait Batch: InputTensors {
 /// The outputs of a function for one example of [`vmap`](super::vmap): [`OutputTensors`], or a [`Result`] of them.
 ///
 /// ```
-/// use pullback::functional::{ExampleOutputs, vmap};
-/// use pullback::ndarray::{Axis, array};
-/// use pullback::{Error, Tensor, Tensor1};
+/// use pullback::{Error, Tensor, Tensor1, functional::{ExampleOutputs, vmap}, ndarray::{Axis, array}};
 ///
 /// /// Maps over the rows of a matrix.
 /// fn by_rows<O: ExampleOutputs>(function: impl Fn(&Tensor1<f64>) -> O + Sync) -> Result<O::Stacked, Error> {

@@ -47,9 +47,7 @@ use schedule::Schedule;
 /// The function returns tensors, or a [`Result`] of them. Per-example gradients are gradients that it computes itself:
 ///
 /// ```
-/// use pullback::functional::vmap;
-/// use pullback::ndarray::{Axis, array};
-/// use pullback::{Tensor, grad};
+/// use pullback::{Tensor, functional::vmap, grad, ndarray::{Axis, array}};
 ///
 /// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]);
 /// let w = Tensor::from(array![0.5, -1.0]).set_requires_grad(true);
@@ -69,9 +67,7 @@ use schedule::Schedule;
 /// Several inputs are a tuple or a list, with the examples along the same axis; several outputs likewise:
 ///
 /// ```
-/// use pullback::functional::vmap;
-/// use pullback::ndarray::{Axis, array};
-/// use pullback::{Tensor, Tensor1, Tensor2};
+/// use pullback::{Tensor, Tensor1, Tensor2, functional::vmap, ndarray::{Axis, array}};
 ///
 /// let (x, factor) = (Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]), Tensor::from(array![10.0, 100.0]));
 /// let (scaled, sums): (Tensor2<f64>, Tensor1<f64>) =

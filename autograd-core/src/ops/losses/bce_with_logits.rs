@@ -69,9 +69,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If the shapes differ.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    /// use pullback::ops::Reduction;
+    /// use pullback::{Tensor, ndarray::array, ops::Reduction};
     ///
     /// let (x, target) = (Tensor::from(array![0.0, -1000.0]), Tensor::from(array![1.0, 0.0]));
     /// let loss = x.bce_with_logits(&target, Reduction::Mean);

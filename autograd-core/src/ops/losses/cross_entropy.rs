@@ -14,8 +14,7 @@ use crate::{Element, custom_function, kernels};
 /// Options of a cross-entropy.
 ///
 /// ```
-/// use pullback::{Tensor, ops::{CrossEntropyOptions, Reduction}};
-/// use pullback::ndarray::array;
+/// use pullback::{Tensor, ndarray::array, ops::{CrossEntropyOptions, Reduction}};
 ///
 /// let logits = Tensor::from(array![[1000.0, 0.0]]);
 /// let smooth = CrossEntropyOptions { label_smoothing: 0.5, ..Default::default() };
@@ -251,9 +250,7 @@ impl<T: Element> Tensor2<T> {
     /// If there is not a label for each row, or a label is not a class.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    /// use pullback::ops::Reduction;
+    /// use pullback::{Tensor, ndarray::array, ops::Reduction};
     ///
     /// let logits = Tensor::from(array![[0.0, 0.0], [1000.0, 0.0]]).set_requires_grad(true);
     /// let loss = logits.cross_entropy(&[1, 0], Reduction::Sum);

@@ -89,9 +89,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If the shapes differ, or `delta` is not positive.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    /// use pullback::ops::Reduction;
+    /// use pullback::{Tensor, ndarray::array, ops::Reduction};
     ///
     /// let (x, target) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![2.0, 5.0]));
     /// assert_eq!(x.huber_loss(&target, 1.0, Reduction::Sum).item(), 0.5 + 2.5);

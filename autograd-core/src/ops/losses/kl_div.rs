@@ -69,9 +69,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If the shapes differ.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    /// use pullback::ops::Reduction;
+    /// use pullback::{Tensor, ndarray::array, ops::Reduction};
     ///
     /// let (x, target) = (Tensor::from(array![0.5, 0.5]).ln(), Tensor::from(array![1.0, 0.0]));
     /// assert_eq!(x.kl_div(&target, Reduction::Sum).item(), 2.0_f64.ln());

@@ -72,9 +72,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If the shapes differ.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    /// use pullback::ops::Reduction;
+    /// use pullback::{Tensor, ndarray::array, ops::Reduction};
     ///
     /// let (x, target) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![1.0, 5.0]));
     /// assert_eq!(x.l1_loss(&target, Reduction::Mean).item(), 1.5);

@@ -2,8 +2,7 @@
 
 use ndarray::Array1;
 
-use crate::tensor::Tensor1;
-use crate::{Element, kernels};
+use crate::{Element, kernels, tensor::Tensor1};
 
 /// Checks that there is a label for each row of a matrix of `shape`, and that it is a class or ignored.
 #[track_caller]

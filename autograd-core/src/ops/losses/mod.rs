@@ -28,8 +28,7 @@ use crate::tensor::{Tensor, Tensor0};
 /// The reduction of the losses of all elements or examples to a number.
 ///
 /// ```
-/// use pullback::{Tensor, ops::Reduction};
-/// use pullback::ndarray::array;
+/// use pullback::{Tensor, ndarray::array, ops::Reduction};
 ///
 /// let (x, target) = (Tensor::from(array![1.0, 4.0]), Tensor::from(array![0.0, 0.0]));
 /// assert_eq!(x.mse_loss(&target, Reduction::Mean).item(), 8.5);

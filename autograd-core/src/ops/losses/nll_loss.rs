@@ -89,9 +89,7 @@ impl<T: Element> Tensor2<T> {
     /// If there is not a label for each row, or a label is neither a class nor `ignore_index`.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    /// use pullback::ops::Reduction;
+    /// use pullback::{Tensor, ndarray::array, ops::Reduction};
     ///
     /// let x = Tensor::from(array![[-1.0, -2.0], [-3.0, -4.0]]);
     /// assert_eq!(x.nll_loss(&[0, 1], None, Reduction::Mean).item(), 2.5);

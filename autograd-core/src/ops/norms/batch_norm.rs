@@ -10,8 +10,7 @@ use crate::tensor::{Tensor, Tensor1};
 /// The mean and variance of each channel of a batch, for running averages.
 ///
 /// ```
-/// use pullback::Tensor;
-/// use pullback::ndarray::array;
+/// use pullback::{Tensor, ndarray::array};
 ///
 /// let batch = Tensor::from(array![[1.0], [3.0]]);
 /// let (_, statistics) = batch.batch_norm(None, None, 1e-5);
@@ -39,8 +38,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// than two elements.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
+    /// use pullback::{Tensor, ndarray::array};
     ///
     /// let x = Tensor::from(array![[1.0, 10.0], [3.0, 30.0]]);
     /// let (y, statistics) = x.batch_norm(None, None, 0.0);
@@ -83,8 +81,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If there is no second axis, or `mean`, `variance`, `weight` or `bias` does not have its length.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
+    /// use pullback::{Tensor, ndarray::array};
     ///
     /// let x = Tensor::from(array![[1.0, 10.0], [3.0, 30.0]]);
     /// let (mean, variance) = (Tensor::from(array![1.0, 20.0]), Tensor::from(array![4.0, 100.0]));

@@ -7,8 +7,7 @@ use ndarray::{Array, ArrayView, Dimension};
 use crate::kernels::Channels;
 use crate::kernels::counted;
 use crate::ops::add_tangents;
-use crate::tensor::Tensor;
-use crate::{Element, Shape, custom_function, kernels};
+use crate::{Element, Shape, custom_function, kernels, tensor::Tensor};
 
 /// The sum of each channel, in the shape `shape`.
 #[derive(Debug)]

@@ -19,8 +19,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If there is no second axis, `groups` does not divide it, or `weight` or `bias` does not have its length.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
+    /// use pullback::{Tensor, ndarray::array};
     ///
     /// let x = Tensor::from(array![[1.0, 3.0, 10.0, 30.0]]);
     /// let y = x.group_norm(2, None, None, 0.0);

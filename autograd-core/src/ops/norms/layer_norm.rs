@@ -17,8 +17,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If `normalized` is empty, the shape does not end with it, or `weight` or `bias` does not have that shape.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
+    /// use pullback::{Tensor, ndarray::array};
     ///
     /// let x = Tensor::from(array![[1.0, 3.0], [10.0, 30.0]]);
     /// let (weight, bias) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![0.0, 0.5]));

@@ -6,8 +6,7 @@ use ndarray::{Dimension, IxDyn};
 /// the result has as many fewer; after a slice, the result has a dynamic rank.
 ///
 /// ```
-/// use pullback::{Tensor, Tensor2, TensorD};
-/// use pullback::ndarray::Array4;
+/// use pullback::{Tensor, Tensor2, TensorD, ndarray::Array4};
 ///
 /// let x = Tensor::from(Array4::<f64>::ones((2, 3, 4, 5)));
 /// let known: Tensor2<f64> = x.sum_axes([1, 3]);

@@ -5,8 +5,7 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Axis, Dimension};
 
 use crate::kernels::Axes;
-use crate::tensor::Tensor;
-use crate::{Element, custom_function, kernels};
+use crate::{Element, custom_function, kernels, tensor::Tensor};
 
 /// Cumulative sums along an axis, from its start or, if `reversed`, from its end. Elements are added in `f64`.
 #[derive(Debug)]
@@ -56,8 +55,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If there is no such axis.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::{Axis, array};
+    /// use pullback::{Tensor, ndarray::{Axis, array}};
     ///
     /// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]);
     /// assert_eq!(x.cumsum(Axis(1)).to_array(), array![[1.0, 3.0], [3.0, 7.0]]);

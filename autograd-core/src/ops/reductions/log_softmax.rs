@@ -7,8 +7,7 @@ use ndarray::{Array, ArrayView, Axis, Dimension};
 use super::repeated_sum;
 use crate::kernels::Axes;
 use crate::ops::add_tangents;
-use crate::tensor::Tensor;
-use crate::{Element, custom_function, kernels};
+use crate::{Element, custom_function, kernels, tensor::Tensor};
 
 /// x − ln Σ eˣ along an axis, stable.
 #[derive(Debug)]
@@ -102,8 +101,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If there is no such axis.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::{Axis, array};
+    /// use pullback::{Tensor, ndarray::{Axis, array}};
     ///
     /// let x = Tensor::from(array![[1.0, 1.0], [1000.0, 0.0]]);
     /// let half = 0.5_f64.ln();

@@ -69,8 +69,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// [`LogSumExp`](crate::ops::LogSumExp) has the formula.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
+    /// use pullback::{Tensor, ndarray::array};
     ///
     /// let x = Tensor::from(array![1000.0, 1000.0]);
     /// assert_eq!(x.logsumexp().item(), 1000.0 + 2.0_f64.ln());

@@ -210,8 +210,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If there are no elements.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
+    /// use pullback::{Tensor, ndarray::array};
     ///
     /// let x = Tensor::from(array![2.0, 2.0, 1.0]).set_requires_grad(true);
     /// let max = x.max();
@@ -232,8 +231,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If there is no such axis, or it has length 0.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::{Axis, array};
+    /// use pullback::{Tensor, ndarray::{Axis, array}};
     ///
     /// let x = Tensor::from(array![[1.0, 2.0], [3.0, 0.0]]);
     /// assert_eq!(x.argmax_axis(Axis(1)), array![1, 0]);

@@ -24,8 +24,7 @@ macro_rules! methods {
             /// If there is no such axis, or too few elements along it.
             ///
             /// ```
-            /// use pullback::Tensor;
-            /// use pullback::ndarray::{Axis, array};
+            /// use pullback::{Tensor, ndarray::{Axis, array}};
             ///
             #[doc = concat!("let x = Tensor::from(array!", $array, ");")]
             #[doc = concat!("let rows = x.", stringify!($axis), "(Axis(1)", $(", ", $example,)? ");")]

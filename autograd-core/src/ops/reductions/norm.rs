@@ -58,8 +58,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// [`Norm`](crate::ops::Norm) has the formula.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
+    /// use pullback::{Tensor, ndarray::array};
     ///
     /// assert_eq!(Tensor::from(array![3.0, -4.0]).norm().item(), 5.0);
     /// ```

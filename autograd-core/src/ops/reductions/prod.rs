@@ -113,8 +113,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns the product of all elements; 1 if there are none.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
+    /// use pullback::{Tensor, ndarray::array};
     ///
     /// let x = Tensor::from(array![0.0, 2.0, 5.0]).set_requires_grad(true);
     /// let product = x.prod();

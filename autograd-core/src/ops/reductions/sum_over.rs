@@ -7,8 +7,7 @@ use ndarray::{Array, ArrayView, Axis, Dimension, IxDyn};
 use super::methods;
 use crate::kernels::Axes;
 use crate::ops::add_tangents;
-use crate::tensor::Tensor;
-use crate::{Element, Shape, custom_function, kernels};
+use crate::{Element, Shape, custom_function, kernels, tensor::Tensor};
 
 /// The sum over some axes, added pairwise.
 #[derive(Debug)]

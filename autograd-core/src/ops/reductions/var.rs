@@ -119,8 +119,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// [`Var`](crate::ops::Var) has the formula.
     ///
     /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
+    /// use pullback::{Tensor, ndarray::array};
     ///
     /// assert_eq!(Tensor::from(array![1.0, 2.0, 6.0]).var(1).item(), 7.0);
     /// ```
