@@ -10,7 +10,9 @@ use super::arrays::{constant, fitting};
 use super::directional::along;
 use super::forward::values;
 use super::shared::{NamedLoops, Shared};
+use crate::Element;
 use crate::basic::{Add, Mul};
+use crate::error::Error;
 use crate::function::{
     Call, ForwardCall, Function, GradOutput, Origin, Rule, SavedItems, attach, meta, record,
 };
@@ -18,7 +20,6 @@ use crate::saved::Saved;
 use crate::tape::SavedInfo;
 use crate::tensor::Tensor;
 use crate::thread::{is_grad_enabled, unrecorded};
-use crate::{Element, Error};
 
 /// The elementwise function `F`, as generated code applies it.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ndarray::{ArrayD, Axis};
 
-use super::VmapError;
+use super::error::VmapError;
 use super::schedule::Schedule;
 use crate::erased::{AnyTensor, either};
 use crate::tape::{AnyGradient, accumulate};

@@ -1,7 +1,7 @@
 //! `vmap`: one function on each of many examples.
 //!
-//! `schedule` runs examples on all threads, `collect` stacks or sums their results, `node` is the map on the tape, and
-//! `batch` has its types.
+//! `schedule` runs examples on all threads, `collect` stacks or sums their results, `node` is the map on the tape,
+//! `batch` has its types and `error` the reasons of failures.
 //!
 //! # Note [Maps]
 //! Each example is recorded apart: its inputs are parts of the batch with nodes of their own, and the nodes that it
@@ -13,6 +13,7 @@
 
 mod batch;
 mod collect;
+mod error;
 mod node;
 mod schedule;
 
@@ -24,7 +25,7 @@ use std::sync::OnceLock;
 use ndarray::{Axis, SliceInfoElem};
 
 use crate::erased::{AnyTensor, InputTensors, OutputTensors, either};
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::forward_mode;
 use crate::recording::as_input;
 use crate::tape::new_floor;
@@ -33,6 +34,7 @@ use crate::thread::is_grad_enabled;
 use autograd_kernels::{Element, Shape};
 use batch::LengthsOf;
 use collect::{BatchAxis, Results, collect, part};
+use error::VmapError;
 use node::{Example, ExampleRecords, NodeParts};
 use schedule::Schedule;
 
@@ -157,52 +159,6 @@ fn count(axis: Axis, inputs: &[AnyTensor]) -> usize {
         "vmap over axis {index} of a tensor of shape {from:?}: the batch is empty, so output shapes are unknown"
     );
     count
-}
-
-/// Why `vmap` returns no outputs.
-enum VmapError {
-    Error(Error),
-    /// The output of an example has another shape than those of others.
-    Shapes {
-        example: usize,
-        expected: Shape,
-        found: Shape,
-    },
-    /// Lists among the outputs differ in their lengths.
-    Lists,
-}
-
-impl From<Error> for VmapError {
-    fn from(error: Error) -> Self {
-        Self::Error(error)
-    }
-}
-
-impl VmapError {
-    /// # Panics
-    /// If it is a mistake in shapes.
-    #[track_caller]
-    fn into_error(self) -> Error {
-        match self {
-            Self::Error(error) => error,
-            Self::Shapes {
-                example,
-                expected,
-                found,
-            } => panic!(
-                "vmap: example {example} returned a tensor of shape {found}, others returned one of shape {expected}"
-            ),
-            Self::Lists => panic!("vmap: examples returned lists of tensors of different lengths"),
-        }
-    }
-
-    /// Adds the example that failed.
-    fn of(self, example: usize, called_at: &'static Location<'static>) -> Self {
-        match self {
-            Self::Error(error) => ErrorKind::Example { example, error }.at(called_at).into(),
-            other => other,
-        }
-    }
 }
 
 /// The function of one example.

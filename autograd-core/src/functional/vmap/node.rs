@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::VmapError;
 use super::collect::{BatchAxis, Results, collect, part};
+use super::error::VmapError;
 use super::schedule::Schedule;
 use crate::array::PackedShape;
 use crate::engine::gradients_above;
