@@ -16,6 +16,8 @@ pub(crate) struct Crate {
 
 pub(crate) struct Module {
     pub(crate) items: Vec<Item>,
+    /// The attributes at the head of the file, its documentation among them.
+    pub(crate) attributes: Vec<Attribute>,
     pub(crate) file: PathBuf,
     /// Whether the module, or one around it, is `#[doc(hidden)]`.
     is_hidden: bool,
@@ -204,18 +206,18 @@ impl Crate {
     fn add(&mut self, file: &Path, folder: &Path, path: ModulePath, is_hidden: bool) {
         let parsed = syn::parse_file(&text(file));
         let parsed = parsed.unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-        self.insert(parsed.items, file, folder, path, is_hidden);
+        self.insert(parsed, file, folder, path, is_hidden);
     }
 
     fn insert(
         &mut self,
-        items: Vec<Item>,
+        parsed: syn::File,
         file: &Path,
         folder: &Path,
         path: ModulePath,
         is_hidden: bool,
     ) {
-        for item in &items {
+        for item in &parsed.items {
             let Item::Mod(inner) = item else { continue };
             if is_for_tests(&inner.attrs) {
                 continue;
@@ -225,13 +227,22 @@ impl Crate {
             let path = [&path[..], std::slice::from_ref(&name)].concat();
             let below = folder.join(&name);
             match &inner.content {
-                Some((_, items)) => self.insert(items.clone(), file, &below, path, is_hidden),
+                Some((_, items)) => {
+                    let parsed = syn::File {
+                        shebang: None,
+                        frontmatter: None,
+                        attrs: Vec::new(),
+                        items: items.clone(),
+                    };
+                    self.insert(parsed, file, &below, path, is_hidden);
+                }
                 None => self.add(&file_of(&below), &below, path, is_hidden),
             }
         }
         let file = file.to_owned();
         let module = Module {
-            items,
+            items: parsed.items,
+            attributes: parsed.attrs,
             file,
             is_hidden,
         };

@@ -79,8 +79,8 @@ fn a_backward_that_is_not_deterministic_is_found() {
     let text = error.to_string();
     assert!(
         text.starts_with(
-            "wrong gradient of `noisy` with respect to `x` (input 0): backward does not give the \
-             same twice: for entry [0] it computes "
+            "wrong gradient of `noisy` with respect to `x` (input 0): backward is not \
+             deterministic: for entry [0] it computes "
         ),
         "{text}"
     );
