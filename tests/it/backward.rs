@@ -137,7 +137,7 @@ fn no_grad_and_enable_grad_say_what_is_recorded() {
     assert!(again.requires_grad() && !again.is_leaf());
 }
 
-/// y = 2x; its backward gives one element too many, or panics, as told.
+/// y = 2x; its backward returns one element too many, or panics.
 struct Faulty;
 
 #[derive(Clone, Copy, PartialEq)]

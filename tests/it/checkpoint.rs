@@ -276,7 +276,7 @@ fn layers_that_change_with_each_call_may_stand_in_a_checkpoint() -> Result<(), E
 
 #[test]
 fn numbers_are_drawn_again_in_a_pass_that_runs_on_a_thread_of_its_own() {
-    /// Calls `body` with so much of the stack in use that a pass in it gets a thread of its own.
+    /// Calls `body` with so much of the stack in use that a pass in `body` gets a new thread.
     #[inline(never)]
     #[expect(clippy::large_stack_arrays, reason = "it is to use the stack")]
     fn deep<R>(body: impl FnOnce() -> R) -> R {

@@ -263,7 +263,7 @@ fn a_number_may_have_a_raw_name() {
     assert_eq!(along.to_array(), array![18.0]);
 }
 
-/// The nearest whole number, whose gradient goes straight through.
+/// The nearest whole number, with the gradient of the identity.
 #[custom_function(elementwise, grad(x) = grad_output)]
 fn round_through<T: Real>(x: T) -> T {
     x.round()
@@ -286,7 +286,7 @@ fn clipped<T: Real>(x: T, y: T) -> T {
     x * y
 }
 
-/// A derivative that is given and right, in a form that says more: cos² instead of 1 − sin².
+/// A function with a right derivative that differs from the generated one: cos² instead of 1 − sin².
 #[custom_function(
     elementwise(order = 3),
     outputs(sine, product),

@@ -1,4 +1,4 @@
-//! Tests that `gradcheck(…)` generates: of functions of every form, each a test of its own.
+//! Functions of every form with `gradcheck(…)`, which generates a test for each.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -69,7 +69,7 @@ fn exp_of_twice(x: ArrayViewD<f32>) -> ArrayD<f32> {
 
 type Row<'a> = ArrayView1<'a, f64>;
 
-/// An alias, whose rank only the compiler knows; and an input that alone is optional.
+/// A function of an alias, whose rank the macro cannot read, and of a single optional input.
 pub struct Aliased<'a, D>(PhantomData<(&'a (), D)>);
 
 #[custom_function(gradcheck(x = [3], rank = PhantomData, D = Ix2))]

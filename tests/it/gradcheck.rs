@@ -1,4 +1,4 @@
-//! `Gradcheck` finds what is wrong, and says where.
+//! `Gradcheck` finds wrong derivatives and names their entries.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -1,4 +1,4 @@
-//! `Gradcheck::fast` says what the whole check says, with fewer calls.
+//! `Gradcheck::fast` has the result of the whole check, with fewer calls.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -169,7 +169,7 @@ fn right_functions_of_every_kind_pass() {
         (found.input, found.derivative, found.analytical),
         (1, Derivative::First, 0.0)
     );
-    // Other errors are told at once.
+    // Other errors are returned at once.
     let error = check.second_order().run(SquareOnce::apply, &x).unwrap_err();
     assert!(error.kind() == &ErrorKind::OnceDifferentiable, "{error}");
 }

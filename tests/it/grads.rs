@@ -101,7 +101,7 @@ fn create_graph_in_backward_leaves_gradients_with_a_history() {
 #[test]
 fn a_gradient_computed_on_arrays_cannot_be_differentiated_again() {
     let x = leaf([2.0]);
-    // (x²)³: with a constant seed PyTorch says 96; right is 480.
+    // (x²)³: with a constant seed PyTorch computes 96; right is 480.
     let cube = |x: &Tensor1<f64>| x * x * x;
     let y = cube(&SquareOnce::apply(&x));
     let line = line!() - 1;
@@ -209,7 +209,7 @@ fn nodes_can_be_run_by_hand() {
     assert!(matches!(error.kind(), ErrorKind::ElementType { .. }));
 }
 
-/// y = x, whose gradient is as long as it is told to be.
+/// y = x, whose gradient has length `length`.
 struct Stretched;
 
 #[custom_function]

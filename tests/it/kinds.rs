@@ -1,5 +1,5 @@
 //! Outputs and intermediates that are lists or may be missing, backward functions that fail or are differentiable once,
-//! and what forward knows of them.
+//! and `needs_input_grad` in forward.
 
 use std::error::Error as _;
 
@@ -267,7 +267,7 @@ fn what_is_marked_once_is_differentiable_once() {
 }
 
 thread_local! {
-    /// A leaf that backward functions of this file run passes of their own to.
+    /// The leaf of the passes that backward functions of this file run.
     static INNER: Tensor1<f64> = leaf(array![1.0]);
 }
 

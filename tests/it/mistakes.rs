@@ -187,7 +187,7 @@ fn operations_in_forward_are_not_recorded() {
     assert_eq!(x.grad(), Some(array![6.0]));
 }
 
-/// A backward that runs a pass of its own, and forgets to record.
+/// A function whose backward runs a pass without recording.
 struct Forgets;
 
 thread_local! {

@@ -67,7 +67,7 @@ fn named<'a>(metadata: &'a Value, name: &str) -> &'a Value {
     package.unwrap_or_else(|| panic!("no package `{name}`"))
 }
 
-/// `pullback` and what it is built of: dependencies of its own and of build scripts, no tests'.
+/// Returns `pullback` and its dependencies, those of build scripts included and those of tests not.
 fn tree(metadata: &Value) -> Vec<&Value> {
     let nodes = list(&metadata["resolve"], "nodes").iter();
     let nodes: BTreeMap<&str, &Value> = nodes.map(|node| (text(node, "id"), node)).collect();

@@ -117,7 +117,7 @@ impl Run {
         save_checkpoint(path, &self.net, &extra, &[]).expect("a checkpoint");
     }
 
-    /// One that had other weights, seeds and settings, and goes on from a checkpoint.
+    /// A run that had different weights, seeds and settings, and continues from a checkpoint.
     fn load(path: &Path, seed: u64) -> Self {
         let mut run = Self::new(seed);
         let checkpoint = load_checkpoint(path, &mut run.net).expect("a checkpoint");

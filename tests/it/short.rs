@@ -215,7 +215,7 @@ fn aliases_and_raw_identifiers_are_taken() {
     assert_eq!(Loop::NAME, "loop");
 }
 
-/// A node knows the line that called the function, not one inside it.
+/// A node has the line that called the function, not one inside it.
 #[test]
 fn nodes_know_the_callers_line() {
     let x = Tensor::from(array![[1.0]]).set_requires_grad(true);

@@ -301,7 +301,7 @@ fn an_input_changes_its_sign_alone_where_another_must_not() {
     );
 }
 
-/// Its author says that it takes no negative numbers.
+/// A function whose range excludes negative numbers.
 fn positive(x: &Tensor1<f64>) -> Tensor1<f64> {
     assert!(x.to_array().iter().all(|x| *x > 0.0), "a negative number");
     magnitude(x)

@@ -65,7 +65,7 @@ fn a_graph_can_be_built_on_one_thread_and_walked_on_another() {
     assert_eq!(x.grad(), Some(array![12.0]));
 }
 
-/// x², whose backward asks the engine for the gradient of its own formula.
+/// x², whose backward computes the gradient of its formula by a pass.
 struct Nested;
 
 #[custom_function]

@@ -11,7 +11,7 @@ use pullback::{Error, ErrorKind};
 
 use crate::graphs::{Cuts, Dyn, Kind, Program, arbitrary, try_programs};
 
-/// The identity, of which each use has a number. Its backward fails, or waits, when it is told to.
+/// The identity. Each use has a number, by which its backward is made to fail or to wait.
 struct Switch;
 
 /// The place where a pass fails: the switch's backward, or a hook.
@@ -21,7 +21,7 @@ enum Place {
     TensorHook,
     Prehook,
     NodeHook,
-    /// After the gradient of a leaf, which has a number of its own, was accumulated.
+    /// After the gradient of a leaf, which has a number too, was accumulated.
     Leaf,
 }
 
@@ -68,7 +68,7 @@ fn fault(number: usize, place: Place, grad: &Dyn) -> Option<Dyn> {
     }
 }
 
-/// Hooks of every kind that fail when they are told to.
+/// Registers hooks of every kind, which fail if the fault is theirs.
 fn hook(value: &Dyn, number: usize) {
     let Some(node) = value.grad_fn() else {
         return;
@@ -84,7 +84,7 @@ fn hook(value: &Dyn, number: usize) {
     });
 }
 
-/// A pass stops at the switch of this number: it says so, and goes on when it is told to.
+/// Stops a pass at the switch of this number: the switch sends a message, and waits for one.
 struct Stop {
     number: usize,
     here: Sender<()>,
@@ -250,7 +250,7 @@ impl Graph {
 
 type Gradients = (Vec<Option<ArrayD<f64>>>, Vec<Option<ArrayD<f64>>>);
 
-/// A pass without a fault through a graph of its own: what it gives, and the switches on its way.
+/// Runs a pass without a fault through a new graph. Returns its gradients, and the switches that it ran.
 fn clean(program: &Program, way: Way) -> Option<(Gradients, Vec<usize>)> {
     let graph = Graph::of(program, way);
     graph.loss.requires_grad().then(|| {

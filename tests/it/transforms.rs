@@ -115,7 +115,7 @@ impl Noted {
     }
 }
 
-/// Two outputs, whose backward tells a missing gradient from zeros.
+/// A function of two outputs, whose backward distinguishes a missing gradient from zeros.
 struct Two;
 
 static MISSING: Mutex<Vec<[bool; 2]>> = Mutex::new(Vec::new());

@@ -112,7 +112,7 @@ impl Call<'_> {
         }
         let values = match columns.iter().flatten().next() {
             Some(run) => run.iter().map(|(value, _)| value.clone()).collect(),
-            // Without an entry in the inputs there was no run to tell the outputs' shapes.
+            // Without an entry in the inputs nothing ran, and the shapes of the outputs are unknown.
             None => enable_grad(|| (self.function)(inputs))?,
         };
         let block = |output: usize, input: usize| {

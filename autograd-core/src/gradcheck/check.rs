@@ -196,7 +196,7 @@ impl Check<'_> {
         if apart <= 10.0 * self.tolerances.of(largest) || apart <= 0.01 * largest {
             return None;
         }
-        // One that has changed since, such as a backward with state of its own, has no sides.
+        // An entry that has changed since, as with a backward function that has state, has no sides.
         let again = no_grad(|| (self.function)(&self.inputs)).ok()?;
         let mut again = again.iter().flat_map(AnyTensor::values);
         (again.nth(row) == Some(center)).then_some(sides)

@@ -26,7 +26,7 @@ use tolerances::Tolerances;
 /// Here ε is [`eps`](Self::eps), and eᵢ is 1 at the entry i and 0 elsewhere.
 ///
 /// Every entry of every input is moved by `eps` to both sides; every entry of every output is
-/// differentiated by a backward pass of its own; the two must agree within `atol + rtol · |numerical|`.
+/// differentiated by a separate backward pass; the two derivatives must agree within `atol + rtol · |numerical|`.
 /// Inputs that require grad are checked, or all of them if none does.
 ///
 /// The defaults in `f64` are `eps` 1e-6, `atol` 1e-5 and `rtol` 1e-3; if an input is `f32`, whose

@@ -25,7 +25,7 @@ impl<T: Element, D: Dimension> Powi<T, D> {
     /// Returns xⁿ of each element.
     #[forward]
     pub fn forward(x: ArrayView<T, D>, n: i32) -> Array<T, D> {
-        // Products where the compiler knows the power, a loop for each element where it does not.
+        // Products for small constant powers, a loop for each element for others.
         match n {
             1 => x.to_owned(),
             2 => kernels::map(&x, |x| x.powi(2)),

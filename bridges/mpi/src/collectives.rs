@@ -6,7 +6,7 @@
 use pullback::ndarray::{Array, ArrayView, Axis, Dimension};
 use pullback::prelude::*;
 
-use crate::Communicator;
+use crate::communicator::Communicator;
 use crate::worker::Kind;
 
 /// Returns the sum of `x` over all processes, on each of them. The gradient is the sum of the gradients.

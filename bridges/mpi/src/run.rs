@@ -9,7 +9,7 @@ use std::{env, process, thread};
 
 use pullback::foreign::catch_panic;
 
-use crate::Communicator;
+use crate::communicator::Communicator;
 use crate::worker;
 
 /// Runs `body` on this process of a program that `mpirun` has started, and returns its result when `body` has returned

@@ -100,7 +100,7 @@ thread_local! {
     static NUMBERS: RefCell<Vec<(u64, u64)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The sum of a list, whose backward tells its number.
+/// The sum of a list, whose backward records its number.
 #[custom_function(grad(parts) = {
     EVENTS.with_borrow_mut(|events| events.push(*number));
     parts.iter().map(|_| grad_output.to_owned()).collect::<Vec<_>>()

@@ -14,7 +14,7 @@ thread_local! {
     static KEPT: RefCell<Option<Tensor1<f64>>> = const { RefCell::new(None) };
 }
 
-/// x, whose backward tells that it ran.
+/// x, whose backward records that it ran.
 #[custom_function(grad(x) = {
     EVENTS.with_borrow_mut(|events| events.push(name.to_owned()));
     grad_output.to_owned()

@@ -149,7 +149,7 @@ fn an_inner_pass_that_fails_is_the_authors_to_handle() {
     assert_eq!(x.grad(), Some(array![3.0]));
 }
 
-/// Looks at tensors and nodes when it is cloned and when it goes.
+/// A value that reads tensors and nodes when it is cloned and when it is dropped.
 #[derive(Default)]
 struct Looks {
     node: Arc<Mutex<Option<Node>>>,

@@ -20,7 +20,7 @@ enum Source {
 enum Made {
     /// Transposed, sharing the memory.
     View,
-    /// Transposed, in memory of its own.
+    /// Transposed, in new memory.
     Copy,
 }
 

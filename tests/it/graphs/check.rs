@@ -141,7 +141,7 @@ fn text(error: Error) -> String {
     error.to_string()
 }
 
-/// The gradient along each direction is what central differences say.
+/// Checks the gradient along each direction against central differences.
 pub fn first_order(program: &Program) -> Result<(), String> {
     let (leaves, mut cuts) = (program.leaves(), Cuts::default());
     let loss = program.loss(&leaves, &mut cuts);

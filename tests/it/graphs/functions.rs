@@ -260,7 +260,7 @@ impl<D: Dimension> Masked<D> {
     }
 }
 
-/// x² / 2, whose backward runs a pass of its own over its own formula.
+/// x² / 2, whose backward runs a pass over its formula.
 pub struct Nested<D>(PhantomData<D>);
 
 #[custom_function]

@@ -9,7 +9,7 @@ use super::program::{Kind, Step};
 use super::run::{Dyn, Results, Run, Value};
 use crate::functions::Linear;
 
-/// Calls `$body` with `$x` as a tensor of its own rank, or as a dynamic one.
+/// Calls `$body` with `$x` as a tensor of static rank, or of dynamic rank.
 macro_rules! ranked {
     ($x:expr, $dynamic:expr, |$typed:ident| $body:expr) => {
         match $x.ndim() {

@@ -166,10 +166,11 @@ impl Names<'_> {
         let is_written_out = rest.len() < path.len();
         let is_module = |name: &String| self.of.modules.contains_key(&[name.clone()][..]);
         let is_at_root = is_written_out && at.is_empty() && !from.is_empty();
-        let is_through_root = is_at_root && !rest.first().is_some_and(is_module);
         let Found::Item(home) = self.follow(&at, rest, &mut Vec::new())? else {
             return None;
         };
+        let is_of_module = rest.first().is_some_and(is_module);
+        let is_through_root = is_at_root && !is_of_module && !home.is_empty();
         let first = at.first().or(rest.first()).filter(|_| is_written_out);
         Some(Import {
             from: from.to_vec(),

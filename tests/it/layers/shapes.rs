@@ -111,7 +111,10 @@ fn options_that_do_not_fit_are_refused_by_name() {
     let expected = "MultiheadAttention of length 4 with 3 heads";
     says(|| MultiheadAttention::<f64>::new(4, 3, g), expected);
     let table = Embedding::<f64>::builder(3, 1).padding_idx(3);
-    says(|| table.build(g), "Embedding of 3 rows: the padding index 3");
+    says(
+        || table.build(g),
+        "Embedding of 3 rows: the padding index 3",
+    );
     says(
         || GroupNorm::<f64>::new(0, 4),
         "GroupNorm of 4 channels in 0 groups",

@@ -1,4 +1,4 @@
-//! Every variant of `Error`, and what a gradient check says.
+//! Every variant of `Error`, and the mismatches of a gradient check.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -12,7 +12,7 @@ use super::{Page, name_of};
 use crate::functional::constant;
 use crate::functions::{HalfTangent, Square, SquareOnce, leaf};
 
-/// The sum of a list's tensors; its backward gives as many gradients as it is told to, of such a length.
+/// The sum of a list's tensors; its backward returns a number of gradients of a length, both given.
 struct Total;
 
 #[custom_function]
@@ -50,7 +50,7 @@ impl ShortTangent {
     }
 }
 
-/// Two outputs, of which it knows one tangent; its backward fails.
+/// A function of two outputs, with a tangent for one; its backward fails.
 struct Twice;
 
 #[custom_function]

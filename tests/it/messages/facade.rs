@@ -12,7 +12,7 @@ use pullback::prelude::*;
 
 use super::{Page, message, name_of};
 
-/// A folder that goes with the value.
+/// A folder that is removed when the value is dropped.
 struct Folder(PathBuf);
 
 impl Folder {

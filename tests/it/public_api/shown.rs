@@ -1,4 +1,4 @@
-//! Items as they stand in the list: what is public of them, without bodies, and without attributes but `#[non_exhaustive]`.
+//! Writes the public parts of items, without bodies, and without attributes but `#[non_exhaustive]`.
 
 use syn::visit_mut::VisitMut;
 use syn::{Attribute, Block, Fields, ImplItem, Item, ItemImpl, TraitItem, Type};
@@ -51,7 +51,7 @@ pub(super) fn impls_of_name(of: &Crate, name: &str) -> String {
 }
 
 fn written(impls: Vec<(&ModulePath, &ItemImpl)>) -> String {
-    // Methods before traits, whatever file they stand in.
+    // Methods before traits, whatever their file.
     let own = impls.into_iter();
     let mut texts: Vec<(bool, String)> = own.filter_map(|(_, item)| of_impl(item)).collect();
     texts.sort();

@@ -181,8 +181,7 @@ fn buffers_that_are_not_persistent_are_not_expected() {
     let mut state = model(1).state_dict();
     state.insert("layers.0.scratch", array![1.0_f32]);
     let error = model(5).load_state_dict(&state, true).unwrap_err();
-    let text =
-        "the state does not fit: `layers.0.scratch` is unexpected, found f32 of shape [1]";
+    let text = "the state does not fit: `layers.0.scratch` is unexpected, found f32 of shape [1]";
     assert_eq!(error.to_string(), text);
 }
 

@@ -1,4 +1,4 @@
-//! `vmap`, held against the loop that it stands for.
+//! `vmap`, compared with a loop over the examples.
 
 mod edges;
 mod modes;

@@ -1,4 +1,4 @@
-//! Functions that say themselves what they are of a batch: `#[vmap]`, held against the loop by generated tests.
+//! Functions with a rule for a batch, `#[vmap]`, which generated tests compare with a loop.
 
 use std::marker::PhantomData;
 
@@ -172,7 +172,7 @@ fn a_gradient_that_is_lost_is_found() {
     of_product(|x, w| x * &w.detach(), 1);
 }
 
-/// x·w, whose gradient of w is right and knows nothing of `x`.
+/// x·w, whose gradient of w is right but does not depend on `x`.
 struct Forgetful;
 
 #[custom_function]

@@ -21,7 +21,7 @@ use pullback::nn::{
 };
 use pullback::{AnyTensor, Element, Error, HookHandle, Node, Tensor, TensorD};
 
-use crate::Communicator;
+use crate::communicator::Communicator;
 use crate::call::Call;
 use crate::worker::{Data, Kind};
 use layout::{Layout, Size};

@@ -10,7 +10,7 @@ use pullback::{Element, ElementType, HookHandle, TensorD};
 use super::layout::{Bucket, Layout};
 use super::timeline::{BucketTimes, Timeline};
 use super::uses::Consumer;
-use crate::Communicator;
+use crate::communicator::Communicator;
 use crate::call::Call;
 use crate::communicator::Pending;
 use crate::worker::Data;
