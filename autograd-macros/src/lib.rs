@@ -258,11 +258,11 @@ use proc_macro::TokenStream;
 ///
 /// # Batches
 ///
-/// `functional::vmap` of the library maps any function over the examples of a batch. A function marked `#[vmap]` computes
-/// the whole batch at once, where that is less work. It takes the parameters of `apply`, in that order, each tensor by
-/// reference: of its rank where all examples share it, of one more where each has its own, along the first axis. It
-/// returns the outputs with one more axis. It is called by its name, and the test that `gradcheck(…)` generates compares
-/// it with `apply` on each example:
+/// `functional::vmap` of the library maps any function over the examples of a batch. A function marked `#[vmap]`
+/// computes the whole batch at once, where that is less work. It takes the parameters of `apply`, in that order, each
+/// tensor by reference: of its rank where all examples share it, of one more where each has its own, along the first
+/// axis. It returns the outputs with one more axis. It is called by its name, and the test that `gradcheck(…)`
+/// generates compares it with `apply` on each example:
 ///
 /// ```
 /// # use pullback::ndarray::{Array0, Array1, ArrayView0, ArrayView1, Axis, arr0, array};

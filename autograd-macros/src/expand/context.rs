@@ -59,8 +59,8 @@ pub(super) fn is_asked_for(model: &FunctionModel) -> bool {
     model.backwards.iter().any(asks)
 }
 
-/// Generates the struct of saved values, if there are any: beside the function where backward functions ask for it, else
-/// in the `const _`.
+/// Generates the struct of saved values, if there are any: beside the function where backward functions ask for it,
+/// else in the `const _`.
 pub(super) fn saved(model: &FunctionModel, p: &TokenStream) -> Option<TokenStream> {
     let askers = model.backwards.iter();
     let askers = askers.filter(|backward| backward.function.asks_for(Wants::Context));
@@ -86,7 +86,8 @@ pub(super) fn saved(model: &FunctionModel, p: &TokenStream) -> Option<TokenStrea
     (!model.saved.is_empty()).then(holder)
 }
 
-/// Generates the context of a function with mistakes, which leave open what is saved: with all tensors, and the values that can be saved.
+/// Generates the context of a function with mistakes, which leave open what is saved: with all tensors, and the values
+/// that can be saved.
 pub(super) fn fallback(definition: &Definition, forward: &Forward, p: &TokenStream) -> TokenStream {
     let mut saved: Vec<Saved> = Vec::new();
     for source in forward.sources() {

@@ -1,5 +1,5 @@
-//! Generates what an elementwise function becomes: its formula, as other formulas call it and as the runtime's loops do,
-//! and the functions on arrays and tensors that run these loops.
+//! Generates what an elementwise function becomes: its formula, as other formulas call it and as the runtime's loops
+//! do, and the functions on arrays and tensors that run these loops.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};

@@ -1,7 +1,7 @@
 //! Checks that no value is a tensor under a name that the macro cannot resolve: `type Weights = Tensor1<f64>`.
 //!
-//! The compiler can resolve it: where the type names no parameter that only callers choose, when the definition is compiled; else
-//! `apply` asks for the type's name.
+//! The compiler can resolve it: where the type names no parameter that only callers choose, when the definition is
+//! compiled; else `apply` asks for the type's name.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote, quote_spanned};

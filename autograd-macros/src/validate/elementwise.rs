@@ -316,8 +316,8 @@ fn is_a_number(parameter: &PatType, number: &Ident, diagnostics: &mut Diagnostic
     false
 }
 
-/// A value must be one that can be cloned and shared between threads. The compiler would report other types more than once;
-/// this rule finds the usual ones first.
+/// A value must be one that can be cloned and shared between threads. The compiler would report other types more than
+/// once; this rule finds the usual ones first.
 ///
 /// ```text
 /// fn scaled<T: Real>(x: T, factor: Rc<f64>) -> T

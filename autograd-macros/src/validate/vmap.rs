@@ -1,5 +1,5 @@
-//! Rules for the function of a batch: it takes the inputs of `apply`, with one more axis where each example has its own,
-//! and returns the outputs of `apply`, with one more axis.
+//! Rules for the function of a batch: it takes the inputs of `apply`, with one more axis where each example has its
+//! own, and returns the outputs of `apply`, with one more axis.
 
 use syn::{FnArg, ReturnType, Signature, Type};
 
@@ -192,8 +192,8 @@ fn has_element_of(expected: &Content, found: &Content, context: &Context<'_>) ->
     same(expected, found) || !floats.is_certain(expected) || !floats.is_certain(found)
 }
 
-/// The function must return the outputs of forward as tensors with one more axis, also in a `Result`. Returns whether it
-/// does so in a `Result`.
+/// The function must return the outputs of forward as tensors with one more axis, also in a `Result`. Returns whether
+/// it does so in a `Result`.
 ///
 /// ```text
 /// fn forward(input: ArrayView2<f32>, weight: ArrayView2<f32>) -> Array2<f32>

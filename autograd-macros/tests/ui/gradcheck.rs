@@ -19,14 +19,8 @@ mod empty_range {
         pub fn forward(input: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
             input.dot(&weight.t()) * scale
         }
-        #[backward(input)]
-        fn grad_input(grad_output: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
-            grad_output.dot(&weight) * scale
-        }
-        #[backward(weight)]
-        fn grad_weight(grad_output: ArrayView2<f32>, input: ArrayView2<f32>, scale: f32) -> Array2<f32> {
-            grad_output.t().dot(&input) * scale
-        }
+        #[backward]
+        fn backward(grad_output: ArrayView2<f32>) -> (Array2<f32>, Array2<f32>) { todo!("{grad_output}") }
     }
 }
 
@@ -39,14 +33,8 @@ mod given_twice {
         pub fn forward(input: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
             input.dot(&weight.t()) * scale
         }
-        #[backward(input)]
-        fn grad_input(grad_output: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
-            grad_output.dot(&weight) * scale
-        }
-        #[backward(weight)]
-        fn grad_weight(grad_output: ArrayView2<f32>, input: ArrayView2<f32>, scale: f32) -> Array2<f32> {
-            grad_output.t().dot(&input) * scale
-        }
+        #[backward]
+        fn backward(grad_output: ArrayView2<f32>) -> (Array2<f32>, Array2<f32>) { todo!("{grad_output}") }
     }
 }
 
@@ -59,14 +47,8 @@ mod length_is_no_number {
         pub fn forward(input: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
             input.dot(&weight.t()) * scale
         }
-        #[backward(input)]
-        fn grad_input(grad_output: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
-            grad_output.dot(&weight) * scale
-        }
-        #[backward(weight)]
-        fn grad_weight(grad_output: ArrayView2<f32>, input: ArrayView2<f32>, scale: f32) -> Array2<f32> {
-            grad_output.t().dot(&input) * scale
-        }
+        #[backward]
+        fn backward(grad_output: ArrayView2<f32>) -> (Array2<f32>, Array2<f32>) { todo!("{grad_output}") }
     }
 }
 
@@ -97,14 +79,8 @@ mod no_list {
         pub fn forward(input: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
             input.dot(&weight.t()) * scale
         }
-        #[backward(input)]
-        fn grad_input(grad_output: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
-            grad_output.dot(&weight) * scale
-        }
-        #[backward(weight)]
-        fn grad_weight(grad_output: ArrayView2<f32>, input: ArrayView2<f32>, scale: f32) -> Array2<f32> {
-            grad_output.t().dot(&input) * scale
-        }
+        #[backward]
+        fn backward(grad_output: ArrayView2<f32>) -> (Array2<f32>, Array2<f32>) { todo!("{grad_output}") }
     }
 }
 
@@ -117,14 +93,8 @@ mod no_range {
         pub fn forward(input: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
             input.dot(&weight.t()) * scale
         }
-        #[backward(input)]
-        fn grad_input(grad_output: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
-            grad_output.dot(&weight) * scale
-        }
-        #[backward(weight)]
-        fn grad_weight(grad_output: ArrayView2<f32>, input: ArrayView2<f32>, scale: f32) -> Array2<f32> {
-            grad_output.t().dot(&input) * scale
-        }
+        #[backward]
+        fn backward(grad_output: ArrayView2<f32>) -> (Array2<f32>, Array2<f32>) { todo!("{grad_output}") }
     }
 }
 
@@ -137,14 +107,8 @@ mod no_shape {
         pub fn forward(input: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
             input.dot(&weight.t()) * scale
         }
-        #[backward(input)]
-        fn grad_input(grad_output: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
-            grad_output.dot(&weight) * scale
-        }
-        #[backward(weight)]
-        fn grad_weight(grad_output: ArrayView2<f32>, input: ArrayView2<f32>, scale: f32) -> Array2<f32> {
-            grad_output.t().dot(&input) * scale
-        }
+        #[backward]
+        fn backward(grad_output: ArrayView2<f32>) -> (Array2<f32>, Array2<f32>) { todo!("{grad_output}") }
     }
 }
 
@@ -157,14 +121,8 @@ mod nothing_for_some {
         pub fn forward(input: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
             input.dot(&weight.t()) * scale
         }
-        #[backward(input)]
-        fn grad_input(grad_output: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
-            grad_output.dot(&weight) * scale
-        }
-        #[backward(weight)]
-        fn grad_weight(grad_output: ArrayView2<f32>, input: ArrayView2<f32>, scale: f32) -> Array2<f32> {
-            grad_output.t().dot(&input) * scale
-        }
+        #[backward]
+        fn backward(grad_output: ArrayView2<f32>) -> (Array2<f32>, Array2<f32>) { todo!("{grad_output}") }
     }
 }
 
@@ -177,14 +135,8 @@ mod only_a_name {
         pub fn forward(input: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
             input.dot(&weight.t()) * scale
         }
-        #[backward(input)]
-        fn grad_input(grad_output: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
-            grad_output.dot(&weight) * scale
-        }
-        #[backward(weight)]
-        fn grad_weight(grad_output: ArrayView2<f32>, input: ArrayView2<f32>, scale: f32) -> Array2<f32> {
-            grad_output.t().dot(&input) * scale
-        }
+        #[backward]
+        fn backward(grad_output: ArrayView2<f32>) -> (Array2<f32>, Array2<f32>) { todo!("{grad_output}") }
     }
 }
 
@@ -197,14 +149,8 @@ mod range_for_a_value {
         pub fn forward(input: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
             input.dot(&weight.t()) * scale
         }
-        #[backward(input)]
-        fn grad_input(grad_output: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
-            grad_output.dot(&weight) * scale
-        }
-        #[backward(weight)]
-        fn grad_weight(grad_output: ArrayView2<f32>, input: ArrayView2<f32>, scale: f32) -> Array2<f32> {
-            grad_output.t().dot(&input) * scale
-        }
+        #[backward]
+        fn backward(grad_output: ArrayView2<f32>) -> (Array2<f32>, Array2<f32>) { todo!("{grad_output}") }
     }
 }
 
@@ -236,14 +182,8 @@ mod shape_for_a_value {
         pub fn forward(input: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
             input.dot(&weight.t()) * scale
         }
-        #[backward(input)]
-        fn grad_input(grad_output: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
-            grad_output.dot(&weight) * scale
-        }
-        #[backward(weight)]
-        fn grad_weight(grad_output: ArrayView2<f32>, input: ArrayView2<f32>, scale: f32) -> Array2<f32> {
-            grad_output.t().dot(&input) * scale
-        }
+        #[backward]
+        fn backward(grad_output: ArrayView2<f32>) -> (Array2<f32>, Array2<f32>) { todo!("{grad_output}") }
     }
 }
 
@@ -272,14 +212,8 @@ mod unknown_input {
         pub fn forward(input: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
             input.dot(&weight.t()) * scale
         }
-        #[backward(input)]
-        fn grad_input(grad_output: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
-            grad_output.dot(&weight) * scale
-        }
-        #[backward(weight)]
-        fn grad_weight(grad_output: ArrayView2<f32>, input: ArrayView2<f32>, scale: f32) -> Array2<f32> {
-            grad_output.t().dot(&input) * scale
-        }
+        #[backward]
+        fn backward(grad_output: ArrayView2<f32>) -> (Array2<f32>, Array2<f32>) { todo!("{grad_output}") }
     }
 }
 
@@ -292,14 +226,8 @@ mod wrong_rank {
         pub fn forward(input: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
             input.dot(&weight.t()) * scale
         }
-        #[backward(input)]
-        fn grad_input(grad_output: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
-            grad_output.dot(&weight) * scale
-        }
-        #[backward(weight)]
-        fn grad_weight(grad_output: ArrayView2<f32>, input: ArrayView2<f32>, scale: f32) -> Array2<f32> {
-            grad_output.t().dot(&input) * scale
-        }
+        #[backward]
+        fn backward(grad_output: ArrayView2<f32>) -> (Array2<f32>, Array2<f32>) { todo!("{grad_output}") }
     }
 }
 
