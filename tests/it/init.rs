@@ -1,4 +1,4 @@
-//! Initial values: what they are distributed like, and which bits a seed gives.
+//! Initial values: their distributions, and the bits of a seed.
 
 use pullback::ndarray::{Array, Array1, Array2, Array4, ArrayView2, Axis, Dimension};
 use pullback::nn::Generator;
@@ -12,13 +12,13 @@ fn generator() -> Generator {
 
 type Draw = fn(&mut Generator) -> Array2<f64>;
 
-/// Mean and standard deviation.
+/// Returns mean and standard deviation.
 fn moments<D: Dimension>(x: &Array<f64, D>) -> (f64, f64) {
     (x.mean().expect("elements"), x.std(0.0))
 }
 
-/// How often numbers lie in each of ten parts of equal probability, less what is expected, squared, over
-/// what is expected: of nine degrees of freedom, above 33.7 once in ten thousand times.
+/// Returns Pearson's χ² for ten bins of equal probability: nine degrees of freedom, above 33.7 once in ten thousand
+/// times.
 fn chi_square(x: &Array1<f64>, share_below: impl Fn(f64) -> f64) -> f64 {
     let mut counts = [0.0; 10];
     for share in x.iter().map(|&x| share_below(x)) {
@@ -61,7 +61,7 @@ fn normal_numbers_are_distributed_normally() {
     assert!(chi_square(&standard, normal_share) < 33.7);
     let fourth = standard.mapv(|x| x.powi(4)).mean().expect("elements");
     assert!((fourth - 3.0).abs() < 0.1, "{fourth}");
-    // Neighbors know nothing of each other.
+    // Neighbors are independent.
     let products =
         &standard.slice(pullback::ndarray::s![1..]) * &standard.slice(pullback::ndarray::s![..-1]);
     assert!(products.mean().expect("elements").abs() < 0.015);
@@ -88,7 +88,7 @@ fn truncated_numbers_are_those_of_the_normal_distribution_within_the_bounds() {
         let standard = (&x - 1.0) / 2.0;
         let within = |x: &f64| (low - 1e-12..=high + 1e-12).contains(x);
         assert!(standard.iter().all(within), "{low} {high}");
-        // Shares of a tail from its own side, where they have digits.
+        // Shares of a tail are computed from its own side, where they have digits.
         let share = |x: f64| {
             if low > 0.0 {
                 tail(x)
@@ -102,7 +102,7 @@ fn truncated_numbers_are_those_of_the_normal_distribution_within_the_bounds() {
     }
 }
 
-/// The share above, by the continued fraction of Laplace, for numbers well above 0.
+/// Returns the share above, by Laplace's continued fraction, for numbers well above 0.
 fn tail(x: f64) -> f64 {
     if x.is_infinite() {
         return 0.0;
@@ -127,7 +127,7 @@ fn bounds_of_the_scaled_ones_are_pytorchs() {
         let kaiming = init::kaiming_uniform(shape, fan, Nonlinearity::Relu, &mut generator());
         assert!(close(largest(kaiming), (6.0_f64 / count).sqrt()));
     }
-    // What PyTorch's layers start from: a bound of 1 / √inputs.
+    // The initial values of PyTorch's layers have the bound 1 / √inputs.
     let slope = Nonlinearity::LeakyRelu(5.0_f64.sqrt());
     let layer = init::kaiming_uniform(shape, Fan::In, slope, &mut generator());
     assert!(close(largest(layer), 1.0 / 6.0));
@@ -165,7 +165,7 @@ fn gains_are_pytorchs() {
     }
 }
 
-/// By how much the products of vectors differ from those of vectors at right angles, of length `gain`.
+/// Returns the largest difference between the products of vectors and those of orthogonal vectors of length `gain`.
 fn off_right_angles(vectors: ArrayView2<'_, f64>, gain: f64) -> f64 {
     let off = vectors.dot(&vectors.t()) - Array2::<f64>::eye(vectors.nrows()) * (gain * gain);
     off.fold(0.0, |largest: f64, x| largest.max(x.abs()))
@@ -193,7 +193,7 @@ fn orthogonal_rows_or_columns_are() {
 
 #[test]
 fn orthogonal_matrices_are_as_likely_as_their_rotations() {
-    // Each entry of a row of length 1 has the mean 0 and the mean square 1 / columns.
+    // Each element of a row of length 1 has the mean 0 and the mean square 1 / columns.
     let mut generator = generator();
     let mut sums = Array2::<f64>::zeros((3, 3));
     let mut squares = sums.clone();

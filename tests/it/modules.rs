@@ -1,4 +1,4 @@
-//! Derived modules: what is visited, under which names, and how it is printed.
+//! Derived modules: visited fields, their names, and printing.
 
 use std::collections::HashMap;
 use std::marker::PhantomData;

@@ -1,4 +1,4 @@
-//! A run that is saved, dropped and gone on with ends with the bits of one that never stopped.
+//! A run that is saved and resumed ends with the bits of an uninterrupted run.
 
 use std::path::Path;
 
@@ -38,7 +38,7 @@ impl Net {
         let head = (
             Flatten,
             Linear::new(3 * 4 * 4, 10, g),
-            // Plain means of all batches: it counts them.
+            // Cumulative means need the number of batches.
             BatchNorm1d::new(10).momentum(None),
             Relu,
             Dropout::new(0.5, g),
@@ -60,7 +60,7 @@ impl Forward<&Tensor4<f32>> for Net {
     }
 }
 
-/// All that changes while it trains.
+/// Everything that changes in training.
 struct Run {
     net: Net,
     optimizer: AdamW,
@@ -82,7 +82,7 @@ impl Run {
         }
     }
 
-    /// Trains until there were so many steps in all, and gives the bits of each loss.
+    /// Trains up to a number of steps in all, and returns the bits of each loss.
     fn train(&mut self, until: u64) -> Vec<u32> {
         let schedule = LinearWarmUp::new(0.01, 5).then(5, Cosine::new(0.01, EPOCHS * BATCHES - 5));
         let mut losses = vec![];
@@ -117,7 +117,7 @@ impl Run {
         save_checkpoint(path, &self.net, &extra, &[]).expect("a checkpoint");
     }
 
-    /// A run that had different weights, seeds and settings, and continues from a checkpoint.
+    /// Returns a run with other weights, seeds and settings, after loading a checkpoint.
     fn load(path: &Path, seed: u64) -> Self {
         let mut run = Self::new(seed);
         let checkpoint = load_checkpoint(path, &mut run.net).expect("a checkpoint");
@@ -131,7 +131,7 @@ impl Run {
         run
     }
 
-    /// Everything, as bits.
+    /// Returns everything, as bits.
     fn state(&self) -> impl PartialEq + std::fmt::Debug + use<> {
         let states = [
             self.net.state_dict(),
@@ -142,7 +142,7 @@ impl Run {
     }
 }
 
-/// Returns the batch of a step: images in an order that depends on the epoch, with noise that depends on the step.
+/// Returns the data of a step: images in an order that follows from the epoch, with noise that follows from the step.
 fn batch(step: u64) -> (Array4<f32>, Vec<usize>) {
     let images: Array4<f32> = init::normal((IMAGES, 1, 6, 6), 0.0, 1.0, &mut Generator::seed(1));
     let mut order: Vec<usize> = (0..IMAGES).collect();
@@ -209,7 +209,7 @@ fn small() -> Small {
     (weights, Parameter::new(array![0.1, -4.0]), frozen)
 }
 
-/// Has its lowest value nowhere near the start, and is no square.
+/// A loss that is not quadratic, with its minimum far from the start.
 fn loss(model: &Small) -> Tensor0<f64> {
     let (a, b, c) = model;
     let valley = (a.square().sum_axis(Axis(1)) - &**c).square().sum();
@@ -217,7 +217,7 @@ fn loss(model: &Small) -> Tensor0<f64> {
     valley + Widen::apply(&waves) + (a.sin() * 0.5).sum()
 }
 
-/// Returns the number in double precision.
+/// Converts a number to double precision.
 struct Widen;
 
 #[custom_function]
@@ -233,7 +233,7 @@ impl Widen {
     }
 }
 
-/// Six steps in one go, and three twice with a file between: all bits of the model and of the state.
+/// Asserts that six steps give the same bits, of the model and of the state, as three steps, a file, and three more.
 fn assert_resumes<O>(
     name: &str,
     make: impl Fn() -> O,

@@ -1,4 +1,4 @@
-//! What a list of a model's parts costs.
+//! The memory that a list of a model's parts takes.
 
 use pullback::ndarray::{Array1, Ix1};
 use pullback::prelude::*;
@@ -17,7 +17,7 @@ fn parameters_are_listed_without_making_their_names() {
     let model = Layers {
         layers: layers.collect(),
     };
-    // The list and the set of those that were met, as they grow.
+    // The growing list, and the set of parameters that were visited.
     let (count, listed) = allocations(|| model.parameters().len());
     assert_eq!(listed, 200);
     assert!(count < 30, "{count} allocations");

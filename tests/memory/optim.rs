@@ -1,4 +1,4 @@
-//! A step of an optimizer works in memory that is there.
+//! A step of an optimizer allocates no memory.
 
 use pullback::ndarray::{Array1, Array2, Ix1, Ix2};
 use pullback::nn::Parameter;
@@ -21,7 +21,7 @@ fn model() -> Model {
     layers
 }
 
-/// Gradients in row-major order and in another, as products of transposed matrices have it.
+/// Sets gradients in row-major order and in another, as products of transposed matrices have it.
 fn set_grads(model: &Model) {
     for (place, (weight, bias)) in model.iter().enumerate() {
         let grad = if place % 2 == 0 {
@@ -89,7 +89,7 @@ fn what_is_saved_for_a_large_parameter_is_all_that_is_allocated() {
     );
     assert!(peak < two + (16 << 10), "{peak} bytes at the peak");
     let (kept, peak, ()) = bytes(|| optimizer.step(&mut w));
-    // Parts are handed to other threads in some small blocks, of which those may let go a little later.
+    // Threads get their parts in small blocks, which may be freed a little later.
     assert!(
         kept.abs() < 4 << 10 && peak < 16 << 10,
         "{kept} bytes, {peak} at the peak"

@@ -1,5 +1,5 @@
-//! Memory of saving and loading: a buffer; the model once more while a file is read, for nothing to be lost if that
-//! fails; and nothing for what a file merely claims.
+//! The memory of saving and loading: a buffer; the model once more while a file is read, so that an error changes
+//! nothing; and nothing for the claims of a header.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -11,7 +11,7 @@ use pullback::prelude::*;
 
 use crate::counting::bytes;
 
-/// The most that saving, loading, or looking at a bad file may take at a time.
+/// The limit for saving, loading, or checking a bad file.
 const LITTLE: isize = 1 << 20;
 
 struct Scratch(PathBuf);
@@ -29,7 +29,7 @@ impl Drop for Scratch {
     }
 }
 
-/// 16 MiB in two parameters.
+/// Returns 16 MiB in two parameters.
 fn model(value: f32) -> Vec<Parameter<f32, Ix2>> {
     (0..2)
         .map(|_| Parameter::new(Array2::from_elem((1 << 10, 1 << 11), value)))
@@ -59,7 +59,7 @@ fn saving_copies_no_model_and_loading_a_file_one() {
     assert_eq!(target[1].to_array(), source[1].to_array());
 }
 
-/// Checks that opening a bad file fails, with little memory.
+/// The limit for finding that a file is damaged.
 fn refused(file: &Scratch, what: &str) {
     let (alive, peak, opened) = bytes(|| StateFile::open(&file.0).is_ok());
     assert!(!opened, "{what} is accepted");
@@ -114,7 +114,7 @@ fn files_that_claim_much_cost_little() {
 fn a_hole_is_not_read_as_a_header() {
     let _alone = crate::alone();
     let file = Scratch::new("hole");
-    // A file that is long without taking any room on the disk.
+    // A sparse file, which is long but takes no room on the disk.
     for header in [&b""[..], b"{", b"{\"a\":"] {
         let sparse: File = OpenOptions::new()
             .write(true)

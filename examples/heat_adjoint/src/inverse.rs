@@ -8,22 +8,22 @@ use crate::functions::Heat;
 use crate::norm::largest;
 use crate::plate::Plate;
 
-/// A smaller slope does not count as an edge, so the penalty is smooth.
+/// Slopes below this do not count as edges, so that the penalty is smooth.
 const ROUNDING: f64 = 0.01;
-/// The limit of L-BFGS.
+/// The largest number of steps of L-BFGS.
 const MOST_STEPS: usize = 3000;
-/// The number of steps whose changes of the gradient L-BFGS saves.
+/// The number of past steps from which L-BFGS estimates the curvature.
 const HISTORY: usize = 12;
-/// The smallest decrease of the loss that ends a line search, relative to the decrease of a linear loss.
+/// The decrease of the loss that ends a line search, relative to that of a linear function.
 const DECREASE: f64 = 1e-4;
-/// The shortest length that a line search tries: then rounding decides about the loss.
+/// The shortest step of a line search; shorter ones change the loss by rounding only.
 const SHORTEST: f64 = 1e-9;
 
 /// An observation after the plate's steps.
 pub struct Observation {
     pub plate: Plate,
     pub after: Tensor2<f64>,
-    /// The standard deviation of each of its numbers.
+    /// The standard deviation of the noise in each cell.
     pub noise: f64,
     /// The cost of an edge of height 1 for each cell of its length, in logarithms of probability.
     pub edges: f64,
@@ -44,8 +44,8 @@ impl Observation {
         misfit.square().sum() * 0.5 + total_variation(before) * self.edges
     }
 
-    /// Finds the most probable picture by L-BFGS: no entry of the gradient there is above `flat` times the
-    /// largest at the start.
+    /// Finds the most probable picture by L-BFGS. If it converges, no element of the gradient is above `flat` times
+    /// the largest at the start.
     pub fn reconstruct(&self, flat: f64) -> Result<Minimum, pullback::Error> {
         let mut cells: Vec<f64> = self.after.view().iter().copied().collect();
         let (mut loss, mut slope) = self.loss_and_gradient(&cells)?;
@@ -60,7 +60,7 @@ impl Observation {
             let mut direction = slope.clone();
             curvature.apply_hessian(&mut direction);
             let descent: f64 = direction.iter().zip(&slope).map(|(d, g)| d * g).sum();
-            // The first direction is the gradient, whose length means nothing.
+            // Without an estimate of the curvature, the first step is scaled to change no cell by more than 1.
             let mut length = if step == 0 {
                 1.0 / largest(&slope)
             } else {
@@ -86,7 +86,7 @@ impl Observation {
     }
 
     fn picture(&self, cells: &[f64]) -> Array2<f64> {
-        // INVARIANT: the search changes no lengths.
+        // INVARIANT: the search does not change the number of cells.
         ArrayView::from_shape(self.after.view().raw_dim(), cells)
             .expect("a number for each cell")
             .to_owned()

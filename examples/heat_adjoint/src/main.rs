@@ -45,7 +45,7 @@ Usage: cargo run --release -p heat_adjoint [-- OPTIONS]
   --seed N       the seed of the noise (default 1)
   --svg FILE     where to draw (default target/heat_adjoint.svg)";
 
-/// The share of the first gradient that may be left at the end of the search.
+/// The largest element of the gradient at the end of the search, relative to that at the start.
 const FLAT: f64 = 1e-5;
 
 fn main() -> ExitCode {

@@ -9,12 +9,12 @@ use pullback::prelude::*;
 
 use super::{assert_close, generator, tensor, values};
 
-/// x Wᵀ + b of one example.
+/// Returns x Wᵀ + b of one example.
 fn linear(x: ArrayView2<'_, f64>, weight: ArrayView2<'_, f64>, bias: &Array1<f64>) -> Array2<f64> {
     x.dot(&weight.t()) + bias
 }
 
-/// What the heads find in one example, one beside the other.
+/// Returns the concatenated outputs of the heads for one example.
 fn heads(
     q: &Array2<f64>,
     k: &Array2<f64>,
@@ -41,7 +41,7 @@ fn heads(
     found
 }
 
-/// A layer with random biases too.
+/// Returns a layer whose biases are random too.
 fn layer(embed_dim: usize, heads: usize) -> MultiheadAttention<f64> {
     let mut layer = MultiheadAttention::new(embed_dim, heads, &mut generator());
     layer.in_proj_bias = Some(Parameter::new(values(3 * embed_dim, 11)));
@@ -111,7 +111,7 @@ fn of_queries_to_keys_and_values() {
     let all = |_| Array2::from_elem((3, 5), true);
     let found = layer.forward((&query, &key, &value)).to_array();
     assert_close(&found, &expected(&layer, [&query, &key, &value], 2, all));
-    // The same weights apart give the same.
+    // Separate matrices with the same values give the same result.
     let weight = layer.in_proj_weight.as_ref().expect("weights").to_array();
     let part = |from: usize| {
         Some(Parameter::new(
@@ -185,7 +185,7 @@ fn without_examples_or_places_there_is_nothing() {
     assert_eq!(layer.forward(&tensor(Ix3(2, 0, 4), 1)).shape(), [2, 0, 4]);
 }
 
-/// The weights of the values that stand in the rows of a unit matrix.
+/// Returns the weights of attention, the output for values that are the rows of a unit matrix.
 fn weights(layer: &MultiheadAttention<f64>, options: &AttentionOptions) -> Array2<f64> {
     let x = tensor((1, 4, 4), 1);
     let y = layer.attend(
@@ -197,7 +197,7 @@ fn weights(layer: &MultiheadAttention<f64>, options: &AttentionOptions) -> Array
     y.to_array().remove_axis(Axis(0))
 }
 
-/// A layer of one head whose output is what the head finds.
+/// Returns a layer of one head whose output is that of the head.
 fn bare(builder: MultiheadAttentionBuilder<f64>) -> MultiheadAttention<f64> {
     let mut layer = builder.bias(false).build(&mut generator());
     let mut weight = layer.in_proj_weight.as_ref().expect("weights").to_array();

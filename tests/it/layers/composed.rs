@@ -1,4 +1,4 @@
-//! Layers one after the other, of the library and of users.
+//! Chains of layers, of the library and of users.
 
 use pullback::ndarray::{Array2, Array4, Ix1, array};
 use pullback::nn::{
@@ -9,7 +9,7 @@ use pullback::prelude::*;
 
 use super::{generator, names};
 
-/// A user's module, which knows nothing of layers.
+/// A module of a user, which does not mention layers.
 #[derive(Module)]
 struct Scale {
     factor: Parameter<f32, Ix1>,
@@ -128,7 +128,7 @@ fn modes_reach_every_layer() {
     assert!(model.layers.1.mode.is_training());
 }
 
-/// A step of 1 down the gradient.
+/// Takes a gradient step of size 1.
 fn step(value: AnyViewMut<'_>, grad: AnyView<'_>) {
     match (value, grad) {
         (AnyViewMut::F64(mut value), AnyView::F64(grad)) => value.scaled_add(-1.0, &grad),

@@ -7,8 +7,8 @@ use pullback::prelude::*;
 
 use super::{assert_close, generator, tensor};
 
-/// Calls `each` with the places that belong together in a convolution of images of `size` with kernels of `kernel`:
-/// output, input and kernel, for each axis.
+/// Calls `each` with the indices of output, input and kernel, for each axis, that a convolution of images of `size`
+/// with kernels of `kernel` multiplies.
 fn places(
     size: [usize; 2],
     kernel: [usize; 2],
@@ -171,7 +171,7 @@ fn first_values_are_pytorchs() {
             .iter()
             .all(|x| x.abs() <= bound)
     );
-    // PyTorch takes the second axis of the weights, whatever it is.
+    // PyTorch uses the second axis of the weights.
     let reverse = ConvTranspose2d::<f64>::builder(8, 16, 5)
         .groups(2)
         .build(&mut generator());

@@ -14,7 +14,7 @@ fn input<S: IntoDimension>(shape: S) -> [ArrayD<f64>; 1] {
     [values(shape, 5).into_dyn()]
 }
 
-/// Checks a layer of one tensor.
+/// Checks a layer with one input.
 #[track_caller]
 fn check<D: Dimension + 'static, E: Dimension, M>(layer: M, shape: D)
 where
@@ -25,7 +25,7 @@ where
     });
 }
 
-/// The check of this file sees what it should see.
+/// The check of this file finds wrong gradients.
 #[test]
 fn what_is_wrong_is_found() {
     let forgets = |input: bool, weight: bool| {

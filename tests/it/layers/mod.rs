@@ -1,5 +1,5 @@
-//! Layers: what they compute, against plain loops; their gradients, against finite differences; their state,
-//! and what they say of inputs that do not fit.
+//! Layers: outputs against plain loops, gradients against finite differences, states, and errors for inputs that do
+//! not fit.
 
 mod attention;
 mod composed;
@@ -17,7 +17,7 @@ use pullback::prelude::*;
 
 use crate::functions::panic_of;
 
-/// What a call panics with.
+/// Returns the message of a panic.
 fn panic_message<R>(call: impl FnOnce() -> R) -> String {
     panic_of(call).0
 }
@@ -26,7 +26,7 @@ fn generator() -> Generator {
     Generator::seed(7)
 }
 
-/// Numbers of the normal distribution.
+/// Draws numbers from the normal distribution.
 fn values<S: IntoDimension>(shape: S, seed: u64) -> Array<f64, S::Dim> {
     init::normal(shape, 0.0, 1.0, &mut Generator::seed(seed))
 }
@@ -35,7 +35,7 @@ fn tensor<S: IntoDimension>(shape: S, seed: u64) -> Tensor<f64, S::Dim> {
     Tensor::from(values(shape, seed))
 }
 
-/// Whether two arrays are one but for rounding.
+/// Asserts that two arrays differ by rounding only.
 #[track_caller]
 fn assert_close<D: Dimension>(found: &Array<f64, D>, expected: &Array<f64, D>) {
     assert_eq!(found.shape(), expected.shape());
@@ -43,13 +43,13 @@ fn assert_close<D: Dimension>(found: &Array<f64, D>, expected: &Array<f64, D>) {
     assert!(off < 1e-12, "off by {off}: {found}\nnot {expected}");
 }
 
-/// The paths of the parameters.
+/// Returns the paths of the parameters.
 fn names(module: &dyn Module) -> Vec<String> {
     let named = module.named_parameters().into_iter();
     named.map(|(name, _)| name).collect()
 }
 
-/// Gives each parameter a new value.
+/// Sets each parameter to a new value.
 fn set_all(module: &mut dyn Module, mut value: impl FnMut(&[usize]) -> TensorD<f64>) {
     struct Set<'a>(&'a mut dyn FnMut(&[usize]) -> TensorD<f64>);
     impl VisitorMut for Set<'_> {
@@ -61,7 +61,7 @@ fn set_all(module: &mut dyn Module, mut value: impl FnMut(&[usize]) -> TensorD<f
     module.visit_mut(&ParameterPath::root(), &mut Set(&mut value));
 }
 
-/// Part of a vector in a shape, and what comes after it.
+/// Cuts the next part of a vector, in a shape.
 fn cut(theta: &Tensor1<f64>, from: &mut usize, shape: &[usize]) -> TensorD<f64> {
     let to = *from + shape.iter().product::<usize>();
     let part = theta.slice(pullback::ndarray::s![*from..to]);
@@ -69,8 +69,8 @@ fn cut(theta: &Tensor1<f64>, from: &mut usize, shape: &[usize]) -> TensorD<f64> 
     part.reshape(IxDyn(shape))
 }
 
-/// Checks derivatives of a module for its inputs and all parameters at once, to second order and in forward mode:
-/// all of them are parts of one vector.
+/// Checks derivatives of a module for its inputs and all parameters, as parts of one vector, to second order and in
+/// forward mode.
 #[track_caller]
 fn gradcheck<M: Module>(
     module: M,
@@ -97,7 +97,7 @@ fn gradcheck<M: Module>(
     }
 }
 
-/// A tensor of some rank as what it is.
+/// Returns a tensor with its rank in its type.
 fn ranked<D: Dimension>(tensor: &TensorD<f64>) -> Tensor<f64, D> {
     tensor.clone().into_dimensionality().expect("that rank")
 }

@@ -1,4 +1,4 @@
-//! Normalization: figures by plain loops, running means, training and evaluation.
+//! Normalization: outputs against plain loops, running means, training and evaluation.
 
 use pullback::ndarray::{Array1, Array2, ArrayView1, Axis, array};
 use pullback::nn::{BatchNorm1d, BatchNorm2d, GroupNorm, LayerNorm, Parameter};
@@ -6,7 +6,7 @@ use pullback::prelude::*;
 
 use super::{assert_close, tensor};
 
-/// Mean and variance with the divisor n.
+/// Returns mean and variance with the divisor n.
 fn moments(x: ArrayView1<'_, f64>) -> (f64, f64) {
     let mean = x.mean().expect("elements");
     (
@@ -43,7 +43,7 @@ fn a_batch_is_normalized_by_channel_and_tracked() {
             buffer.as_ref().unwrap().get().view()[channel]
         };
         assert!((running(&norm.running_mean) - 0.3 * mean).abs() < 1e-12);
-        // Eight elements: the estimate has the divisor seven.
+        // The variance of eight elements has the divisor seven.
         assert!((running(&norm.running_var) - (0.7 + 0.3 * variance * 8.0 / 7.0)).abs() < 1e-12);
     }
 }
@@ -60,7 +60,7 @@ fn evaluation_uses_the_running_figures_and_changes_nothing() {
     });
     assert_close(&norm.forward(&x).to_array(), &expected);
     assert_close(&norm.forward(&x).to_array(), &expected);
-    // One example will do now.
+    // In evaluation, one example is enough.
     let single = Tensor::from(array![[1.0, 10.0]]);
     assert_close(
         &norm.forward(&single).to_array(),

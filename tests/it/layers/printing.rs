@@ -1,4 +1,4 @@
-//! What layers print of themselves: PyTorch's options, and what is trained.
+//! Printed layers have PyTorch's options.
 
 use pullback::nn::{
     AvgPool2d, BatchNorm1d, BatchNorm2d, Conv1d, Conv2d, ConvTranspose2d, Dropout, Elu, Embedding,

@@ -1,4 +1,4 @@
-//! A seed is a model: the same bits each time.
+//! A seed gives a model with the same bits each time.
 
 use pullback::ndarray::Array1;
 use pullback::nn::{
@@ -8,7 +8,7 @@ use pullback::prelude::*;
 
 use super::generator;
 
-/// All layers that draw something, of one generator.
+/// Returns all layers with random initial values, from one generator.
 fn layers(seed: u64) -> Vec<Box<dyn Module>> {
     let g = &mut Generator::seed(seed);
     vec![
@@ -21,7 +21,7 @@ fn layers(seed: u64) -> Vec<Box<dyn Module>> {
     ]
 }
 
-/// The bits of all parameters, mixed into one number by FNV-1a.
+/// Returns the bits of all parameters, hashed by FNV-1a.
 fn digest(module: &dyn Module) -> u64 {
     let mut digest = 0xcbf2_9ce4_8422_2325_u64;
     for parameter in module.parameters() {

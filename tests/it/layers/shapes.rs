@@ -1,4 +1,4 @@
-//! Inputs that do not fit: refused at the line of the caller, with the layer and the shapes. Inputs at the edge.
+//! Inputs that do not fit are refused at the line of the caller, with the layer and the shapes. Edge cases of inputs.
 
 use pullback::ndarray::Array2;
 use pullback::nn::{
@@ -11,7 +11,7 @@ use pullback::prelude::*;
 use super::{generator, panic_message, tensor};
 use crate::functions::panic_of;
 
-/// What the call panics with says `expected`.
+/// Asserts that the panic of a call contains `expected`.
 #[track_caller]
 fn says<R>(call: impl FnOnce() -> R, expected: &str) {
     let found = panic_message(call);
@@ -135,7 +135,7 @@ fn options_that_do_not_fit_are_refused_by_name() {
     says(|| Softplus::new(0.0), "Softplus with the beta 0");
 }
 
-/// The line of this file at which `run` panics.
+/// Returns the line of this file at which `run` panics.
 fn line_of_panic<R>(run: impl FnOnce() -> R) -> u32 {
     let (_, file, line) = panic_of(run);
     assert_eq!(file, file!());

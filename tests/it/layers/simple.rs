@@ -1,4 +1,4 @@
-//! Layers of a formula or two, against plain loops.
+//! Layers with simple formulas, against plain loops.
 
 use pullback::ndarray::{Array1, Array2, Array3, Array4, array};
 use pullback::nn::{

@@ -69,7 +69,7 @@ fn norms_that_are_not_finite_leave_gradients_alone() {
                 (model.0.grad().unwrap()[1], model.1.grad()),
                 (30.0, Some(array![40.0]))
             );
-            // By value, each entry is for itself.
+            // Clipping by value treats each element by itself.
             clip_grad_value(&model, 2.0);
             let first = model.0.grad().unwrap();
             assert!(first[0].is_nan() || first[0] == -2.0);
@@ -99,7 +99,7 @@ fn gradients_of_every_layout_are_clipped() -> Result<(), pullback::Error> {
     let largest = |w: &Parameter<f64, _>| grad_norm(w, Norm::Infinity);
     assert_eq!((largest(&plain), largest(&columns)), (3.0, 3.0));
 
-    // One number repeated, as a sum gives it.
+    // A broadcast gradient, as `sum` returns it.
     let ones = Parameter::new(Array2::<f32>::zeros((30, 30)));
     ones.sum().backward()?;
     assert!((clip_grad_norm(&ones, 15.0) - 30.0).abs() < 1e-6);

@@ -1,4 +1,4 @@
-//! Optimizers: their formulas, what they do to a model, what they save; schedules and clipping.
+//! Optimizers: formulas, updates of models, states; schedules and clipping.
 
 mod clip;
 mod models;

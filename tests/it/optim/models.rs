@@ -1,4 +1,4 @@
-//! What a step does to a model: which parameters, and in which group.
+//! Which parameters a step updates, and with the settings of which group.
 
 use pullback::ndarray::{Ix1, array};
 use pullback::nn::{AnyParameter, Borrowed};
@@ -24,7 +24,7 @@ fn parameters_without_gradient_stay_with_what_is_saved_for_them() {
     optimizer.step(&mut model);
     optimizer.step(&mut model);
     assert_eq!(model[1].item(), after);
-    // The momentum is that of the one step before.
+    // The momentum is that of the first step.
     model[1].set_grad(array![1.0]);
     optimizer.step(&mut model);
     let first = 1.0 + 0.1 * 1.0;
@@ -44,7 +44,7 @@ fn frozen_parameters_stay() {
     optimizer.step(&mut model);
     assert_eq!(model[0].item(), 1.0);
     assert!(model[1].item() < 1.0);
-    // Thawed, it begins like a new one.
+    // After thawing, it is updated like a new one.
     model[0].set_requires_grad(true);
     model[0].set_grad(array![-3.0]);
     optimizer.step(&mut model);
@@ -98,7 +98,7 @@ fn groups_have_settings_of_their_own() {
     assert_eq!(model[0].1.item(), after(1.0, 0.5, 0.0));
     assert_eq!(model[1].0.item(), after(1.0, 0.25, 1.0));
     assert_eq!(model[1].1.item(), after(1.0, 0.5, 0.0));
-    // A schedule scales all.
+    // A schedule scales the rates of all groups.
     let before = model[1].0.item();
     optimizer.set_learning_rate(0.05);
     optimizer.step(&mut model);
@@ -202,7 +202,7 @@ fn modules_are_known_by_the_names_of_their_fields() -> Result<(), pullback::Erro
             "learning_rate",
         ]
     );
-    // Without its type, too.
+    // A `dyn Module` is updated too.
     let mut boxed: Box<dyn Module> = Box::new(net);
     optimizer.step(&mut boxed);
     Ok(())

@@ -1,4 +1,4 @@
-//! What a step refuses: another model, settings that make no sense, groups without parameters.
+//! Errors of steps: another model, settings that make no sense, groups without parameters.
 
 use pullback::ndarray::{Ix1, array};
 use pullback::nn::AnyParameter;
@@ -13,7 +13,7 @@ fn vector(value: f64) -> Vector {
     Parameter::new(array![value])
 }
 
-/// What a panic said, which must name a line of this file.
+/// Returns the message of a panic, which must name a line of this file.
 fn refused(body: impl FnOnce()) -> String {
     let (message, file, _) = panic_of(body);
     assert_eq!(file, file!());
@@ -177,12 +177,12 @@ fn a_group_without_parameters_is_refused_by_the_first_step() {
         refused_of(sgd().param_group(|path| path == "1", slow), &mut tied),
         format!("{start} `1` is tied to `0`, which decides the group")
     );
-    // Before anything is changed, by a state that is loaded too.
+    // A state that is loaded is checked before anything is changed, too.
     assert_eq!(tied[0].item(), 1.0);
     let mut optimizer = sgd().param_group(|path| path == "2", slow);
     let state = optimizer.state_dict();
     refused(|| drop(optimizer.load_state_dict(&model(), &state)));
-    // A frozen parameter is one that may be trained again.
+    // A frozen parameter counts, as it may be trained later.
     let mut frozen = model();
     frozen[1].set_requires_grad(false);
     sgd()

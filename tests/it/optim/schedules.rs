@@ -1,4 +1,4 @@
-//! Schedules against the recursions that PyTorch steps through, and figures derived by hand.
+//! Schedules against the recursions of PyTorch, and against figures derived by hand.
 
 use std::f64::consts::PI;
 
@@ -16,7 +16,7 @@ fn assert_rates(schedule: &impl Schedule, wanted: &[f64]) {
     }
 }
 
-/// What PyTorch's schedulers do: each rate from the one before.
+/// Computes each rate from the previous one, like PyTorch's schedulers.
 fn recursion(first: f64, count: usize, mut next: impl FnMut(f64, f64) -> f64) -> Vec<f64> {
     let steps = (1..count).map(|step| step as f64);
     let mut rates = vec![first];
@@ -74,7 +74,7 @@ fn along_half_a_cosine_again_and_again() {
     let longer: Vec<f64> = [2, 6, 18, 54].into_iter().flat_map(round).collect();
     assert_rates(&CosineRestarts::new(1.0, 2).lengthen(3).min(0.1), &longer);
     assert_eq!(CosineRestarts::new(1.0, 3).rate(u64::MAX / 3 * 3), 1.0);
-    // Rounds that are longer than there are steps.
+    // Rounds that are longer than the number of steps.
     assert!(
         CosineRestarts::new(1.0, 10)
             .lengthen(1 << 40)
@@ -85,7 +85,7 @@ fn along_half_a_cosine_again_and_again() {
 
 #[test]
 fn up_in_a_straight_line() {
-    // PyTorch's `LinearLR`: a rate and what it must be multiplied with next.
+    // PyTorch's `LinearLR` multiplies the rate by a factor at each step.
     let (start, steps) = (0.25, 6.0);
     let recursion = recursion(0.3 * start, 12, |rate, step| {
         if step > steps {
@@ -117,7 +117,7 @@ fn one_cycle_of_half_cosines() {
         .chain((1..8).map(|step| wave(25.0, 0.5, f64::from(step) / 7.0)))
         .collect();
     assert_rates(&OneCycle::new(25.0, 10).divide_by(25.0, 2.0), &wanted);
-    // All the way up, or down: no phase is divided by its length of 0.
+    // All steps warm up, or all anneal: a phase of length 0 is not divided by.
     assert_rates(&OneCycle::new(1.0, 3).share(1.0), &[0.04, 0.52, 1.0]);
     let down = OneCycle::new(1.0, 3).share(0.0);
     assert!((0..9).all(|step| down.rate(step).is_finite()));

@@ -1,4 +1,4 @@
-//! What optimizers save, and go on from.
+//! Saving and loading of optimizers.
 
 use pullback::ndarray::{Array1, Ix1, Ix2, arr0, array};
 use pullback::nn::StateError;
@@ -20,7 +20,7 @@ fn model() -> Model {
     vec![layer(1.0), layer(-3.0)]
 }
 
-/// Gradients of the values and of the step; the last parameter never has one.
+/// Trains with gradients that depend on the values and the step; the last parameter never has one.
 fn train(model: &mut Model, optimizer: &mut dyn Optimizer, steps: std::ops::Range<u32>) {
     for step in steps {
         let shift = f64::from(step).cos();
@@ -65,7 +65,7 @@ fn what_was_saved_goes_on_as_if_it_had_never_stopped() {
         optimizer.set_learning_rate(0.1);
         let state = optimizer.state_dict();
 
-        // Before the first step, and after some of another model.
+        // Loads into new optimizers and into optimizers of another model.
         for steps_before in [0, 3] {
             let mut resumed = make();
             train(&mut model(), &mut *resumed, 0..steps_before);
@@ -102,7 +102,7 @@ fn states_are_named_by_path_and_kind() {
     assert_eq!((step.shape(), step.item()), (&[][..], 3.0));
     assert_eq!(state["0.0.exp_avg"].shape(), [2, 2]);
     assert!(state["0.1.exp_avg"].to_tensor::<f32>().is_some());
-    // A copy: what is kept goes on.
+    // The state is a copy, which later steps do not change.
     let before = state["0.0.exp_avg"].to_tensor::<f64>().unwrap().to_array();
     train(&mut model, &mut optimizer, 3..4);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Each optimizer against its formula as PyTorch's pages have it, one number at a time in `f64`.
+//! Each optimizer against its formula in PyTorch's documentation, one number at a time in `f64`.
 
 use pullback::ndarray::{Array2, ArrayD, Ix1, IxDyn, ShapeBuilder, arr0, array};
 use pullback::nn::Parameter;
@@ -16,14 +16,13 @@ fn gradient(place: usize, w: f64) -> f64 {
     a * (w - b) + w.cos()
 }
 
-/// What a formula makes of one number, step by step: it is called with the number of the step from 1, the value
-/// and the gradient.
+/// Updates one number by a formula, which is called with the number of the step from 1, the value and the gradient.
 fn by_hand(place: usize, mut formula: impl FnMut(i32, f64, f64) -> f64) -> f64 {
     let steps = 1..=i32::try_from(STEPS).unwrap();
     steps.fold(START[place], |w, t| formula(t, w, gradient(place, w)))
 }
 
-/// What an optimizer makes of all of them, with gradients in row-major order and in another.
+/// Updates all numbers by an optimizer, with gradients in row-major order and in another.
 fn by(mut optimizer: impl Optimizer) -> [f64; 6] {
     let mut model = (
         Parameter::new(array![[START[0], START[1]], [START[2], START[3]]]),
@@ -161,7 +160,7 @@ fn adam_is_as_its_formula() {
             ..ADAM
         }),
     );
-    // Gradients shrink on the way, and with this second beta so does v: the largest matters.
+    // Gradients shrink, and with this second beta v does too, so the largest v matters.
     let without = AdamSettings { betas, ..ADAM };
     let with = AdamSettings {
         betas,
@@ -229,8 +228,8 @@ fn both_element_types_are_updated_in_their_own() {
     }
 }
 
-/// Every length around the widths of registers and parts for threads, each element as if it were alone; and
-/// gradients of the layouts that a pass gives.
+/// Lengths around the widths of registers and the parts of threads: each element is updated as if it were alone, with
+/// gradients of the layouts that a pass returns.
 #[test]
 fn an_elements_update_does_not_depend_on_its_index() {
     let alone = |value: f32, grad: f32| {

@@ -117,11 +117,11 @@ fn a_checkpoint_that_does_not_fit_changes_nothing() {
         assert!(error.contains(named), "{error}");
     }
     assert_eq!(bits(&other.net.state_dict()), before);
-    // A file without the prefix is none.
+    // A file without the prefix is not a checkpoint.
     run.net.save_safetensors(&path).unwrap();
     assert!(load_checkpoint(&path, &mut other.net).is_err());
     assert_eq!(bits(&other.net.state_dict()), before);
-    // Damage is seen before anything is changed.
+    // Damage is found before anything is changed.
     save_checkpoint(&path, &run.net, &[("optimizer", run.optimizer())], &[]).unwrap();
     let whole = fs::read(&path).unwrap();
     fs::write(&path, &whole[..whole.len() - 1]).unwrap();
@@ -129,7 +129,7 @@ fn a_checkpoint_that_does_not_fit_changes_nothing() {
     assert_eq!(bits(&other.net.state_dict()), before);
 }
 
-/// A model with seeds, and an optimizer that has taken as many steps.
+/// Returns a model with seeds and its optimizer, after some steps.
 fn trained(steps: u64, width: usize) -> ((Parameter<f32, Ix1>, Dropout), Adam) {
     let weight = Parameter::new(Array1::from_elem(width, steps as f32));
     let mut model = (weight, Dropout::seeded(0.5, 7));
@@ -199,11 +199,11 @@ fn a_file_that_ends_while_it_is_read_changes_nothing() {
     let length = fs::metadata(&path).unwrap().len();
     let mut other = Run::new(3.0).net;
     let before = bits(&other.state_dict());
-    // All of its elements are cut off, or the last of them alone.
+    // The file loses all of its elements, or the last of them.
     for left in [length - 8 * 6 - 8 * 3 - 4 * 2, length - 1] {
         net.save_safetensors(&path).unwrap();
         let mut file = StateFile::open(&path).unwrap();
-        // Another program shortens the file: as if the disk failed.
+        // Another program truncates the file, which is like a disk that fails.
         let shortened = fs::OpenOptions::new().write(true).open(&path).unwrap();
         shortened.set_len(left).unwrap();
         for strict in [true, false] {
@@ -231,7 +231,7 @@ fn a_part_of_a_checkpoint_can_be_read_alone() {
     );
     let model = file.part("model").unwrap();
     assert_eq!(bits(&model), bits(&run.net.state_dict()));
-    // The average is still what the model is, and written once.
+    // The average still shares the values of the model, and is written once.
     assert_eq!(bits(&file.part("average").unwrap()), bits(&model));
     let mut net = Run::new(9.0).net;
     net.load_state_dict(&model, true).unwrap();

@@ -1,4 +1,4 @@
-//! Files: what is written comes back, and nothing but whole files is left behind.
+//! Files: written values are read back, and only complete files are left behind.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use safetensors::SafeTensors;
 
 use super::{Model, bits, model};
 
-/// An empty folder, gone with the test.
+/// An empty folder, deleted with the test.
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
@@ -32,7 +32,7 @@ impl Drop for Folder {
     }
 }
 
-/// A safetensors file with this header and so many bytes of elements.
+/// Writes a safetensors file with this header and number of bytes of elements.
 pub(super) fn file_of(header: &str, elements: usize) -> Vec<u8> {
     let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
     bytes.extend(header.as_bytes());
@@ -75,7 +75,7 @@ fn the_crates_own_reader_finds_the_same() {
     state.save_safetensors(&path, &[("epoch", "3")]).unwrap();
     let bytes = fs::read(&path).unwrap();
     let read = SafeTensors::deserialize(&bytes).unwrap();
-    // `output` is `embedding`, and written once.
+    // `output` is tied to `embedding`, and written once.
     assert_eq!(read.len(), state.len() - 1);
     let weight = read.tensor("layers.0.weight").unwrap();
     assert_eq!(
@@ -134,11 +134,11 @@ fn tied_parameters_are_written_once_and_tied_again() {
         AnyTensor::F32(_) => panic!("`{name}` is f32"),
     };
     assert_eq!(place("output"), place("embedding"));
-    // Saved again, they are still one.
+    // Saved again, they are still tied.
     let again = folder.file("again.safetensors");
     state.save_safetensors(&again, &[]).unwrap();
     assert_eq!(fs::read(&again).unwrap(), fs::read(&path).unwrap());
-    // A model that has two parameters there gets both.
+    // A model with two parameters in place of the tied one loads both.
     let mut untied = Model {
         output: Parameter::new(Array1::zeros(4)),
         ..model(5)
@@ -232,7 +232,7 @@ fn other_element_types_are_named() {
     let named = "`0` has elements of f16, expected f32; `1` has elements of bf16, expected f64; \
                  `2` is i64 of shape [], expected f64 of shape [1]; `3` has elements of f32, expected f64";
     assert!(error.ends_with(named), "{error}");
-    // What is not asked for may be of any type.
+    // Tensors that are not loaded may have any type.
     let mut file = StateFile::open(&path).unwrap();
     assert!(file.tensor("3").unwrap().is_some() && file.tensor("4").unwrap().is_none());
     assert!(file.tensor("2").is_err());
@@ -262,7 +262,7 @@ fn metadata_that_readers_would_misread_are_refused() {
         "{error}"
     );
     assert!(!path.exists());
-    // A format of the caller's has versions of its own.
+    // Another format has its own versions.
     state.remove("__metadata__");
     state
         .save_safetensors(&path, &[("format", "pt"), ("version", "7")])

@@ -1,4 +1,4 @@
-//! Files with random damage: never a panic, never a model that is changed in part.
+//! Files with random damage cause no panic, and change no model in part.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use safetensors::SafeTensors;
 use super::files::Folder;
 use super::{bits, model};
 
-/// What happens to a byte or to the length.
+/// A change of a byte or of the length.
 #[derive(Clone, Debug)]
 enum Damage {
     Set(prop::sample::Index, u8),
@@ -50,7 +50,7 @@ fn damaged(bytes: &mut Vec<u8>, damage: Damage) {
     }
 }
 
-/// Opens, reads and loads a file: it works as a whole, or changes nothing.
+/// Opens, reads and loads a file. Loading succeeds as a whole, or changes nothing.
 fn try_all(path: &Path, bytes: &[u8]) -> bool {
     fs::write(path, bytes).unwrap();
     let read = StateDict::load_safetensors(path);
@@ -70,7 +70,7 @@ fn try_all(path: &Path, bytes: &[u8]) -> bool {
             );
         }
     }
-    // The crate's own reader asks for no more.
+    // The reader of the crate safetensors checks no more than this.
     if read.is_ok() {
         SafeTensors::deserialize(bytes).expect("a file by the crate's rules too");
     }

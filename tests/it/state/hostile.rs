@@ -1,4 +1,4 @@
-//! Files that were damaged or made to do harm: errors that say what is wrong.
+//! Damaged and malicious files are errors with a reason.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use pullback::nn::{Parameter, StateError, StateFile, Stateful};
 
 use super::files::{Folder, file_of};
 
-/// What is said of a file with these bytes, without its name.
+/// Returns the error of a file with these bytes, without its name.
 fn refusal(path: &Path, bytes: &[u8]) -> String {
     fs::write(path, bytes).unwrap();
     let error = StateFile::open(path).expect_err("the file is damaged");
@@ -55,7 +55,7 @@ fn files_that_are_none_are_refused() {
         ),
         (
             b"\x80\x02}q\x00X\x06\x00\x00\x00weight".to_vec(),
-            "its header should have",
+            "its header has",
         ),
     ];
     for (bytes, what) in cases {
@@ -64,7 +64,7 @@ fn files_that_are_none_are_refused() {
     }
 }
 
-/// Headers, the number of bytes after them, and what is said.
+/// Headers, the number of bytes after them, and the errors.
 const HEADERS: &[(&str, usize, &str)] = &[
     ("[]", 0, "its header does not begin with `{`"),
     ("null", 0, "its header does not begin with `{`"),

@@ -18,7 +18,7 @@ use pullback::prelude::*;
 
 pub(super) use files::Folder;
 
-/// A layer with everything that a state can have.
+/// A layer with all kinds of fields that a state has.
 #[derive(Module)]
 struct Layer {
     weight: Parameter<f32, Ix2>,
@@ -34,7 +34,7 @@ struct Model {
     output: Parameter<f64, Ix1>,
 }
 
-/// Two layers, the second without bias, whose values count from `start`; `output` is tied to `embedding`.
+/// Returns two layers, the second without bias, whose values count from `start`; `output` is tied to `embedding`.
 fn model(start: i16) -> Model {
     let layer = |start: i16, bias| Layer {
         weight: Parameter::new(Array2::from_elem((2, 3), f32::from(start))),
@@ -51,7 +51,7 @@ fn model(start: i16) -> Model {
     }
 }
 
-/// All names with their elements' bits.
+/// Returns all names with the bits of their elements.
 pub(super) fn bits(state: &StateDict) -> Vec<(String, Vec<usize>, Vec<u64>)> {
     let bits = |tensor: &AnyTensor| match tensor {
         AnyTensor::F32(tensor) => tensor.view().iter().map(|x| x.to_bits().into()).collect(),
@@ -151,7 +151,7 @@ fn every_difference_is_named_and_nothing_changed() {
         }
     );
     assert_eq!(bits(&target.state_dict()), before);
-    // Without `strict` shapes must fit all the same.
+    // Without `strict`, shapes must agree too.
     let error = target.load_state_dict(&state, false).unwrap_err();
     let StateError::Keys { differences, .. } = error else {
         panic!("{error:?}");

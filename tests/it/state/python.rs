@@ -1,4 +1,4 @@
-//! Files of Python's package `safetensors`, and ours in its hands.
+//! Files of Python's package `safetensors`, and files that it reads.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use pullback::nn::{Parameter, StateDict, StateFile, Stateful};
 use super::bits;
 use super::files::Folder;
 
-/// What `tests/golden/write_safetensors.py` writes.
+/// The values in the file of `tests/golden/write_safetensors.py`.
 fn expected() -> StateDict {
     let mut state = StateDict::new();
     let weight = array![[1.0, 2.5, -3.0], [f32::INFINITY, -0.0, f32::from_bits(1)]];
@@ -33,7 +33,7 @@ fn golden() -> &'static Path {
 #[test]
 fn a_file_of_pythons_package_is_read() {
     let mut state = expected();
-    // Its metadata tie this name to another.
+    // The metadata tie this name to another.
     state.insert("tied", arr0(7.0_f32));
     let mut file = StateFile::open(golden()).unwrap();
     assert_eq!(bits(&file.state_dict().unwrap()), bits(&state));

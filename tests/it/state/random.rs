@@ -1,4 +1,4 @@
-//! What decides what is drawn, saved and loaded.
+//! Saving and loading of random states.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +42,7 @@ fn seeds_have_their_paths_and_all_their_bits() {
         assert_eq!((loaded.first(), loaded.calls()), (first, calls));
     }
 
-    // A state from elsewhere.
+    // The state of another model.
     let mut state = model.random_state();
     state.insert("0.0.seeds", array![0.0, 1.0, 0.0, 0.5]);
     state.insert("1.dropout.seeds", Array1::<f32>::zeros(4));
@@ -74,7 +74,7 @@ fn a_checkpoint_whose_seeds_do_not_fit_changes_nothing() {
         .collect();
     assert_eq!(names, ["model.0.bias", "model.0.weight", "random.1.seeds"]);
 
-    // A seed too many.
+    // The state has a seed too many.
     let mut plain = (model(2).0,);
     let before = bits(&plain.state_dict());
     let error = load_checkpoint(&path, &mut plain).unwrap_err().to_string();
@@ -83,7 +83,7 @@ fn a_checkpoint_whose_seeds_do_not_fit_changes_nothing() {
         "{error}"
     );
     assert_eq!(bits(&plain.state_dict()), before);
-    // And too few.
+    // The state lacks a seed.
     save_checkpoint(&path, &plain, &[], &[]).unwrap();
     let mut other = model(3);
     let before = bits(&other.state_dict());
@@ -93,7 +93,7 @@ fn a_checkpoint_whose_seeds_do_not_fit_changes_nothing() {
         "{error}"
     );
     assert_eq!(bits(&other.state_dict()), before);
-    // The model alone can be had from either.
+    // Of either, the model can be read alone.
     StateFile::open(&path)
         .and_then(|mut file| file.part("model"))
         .and_then(|state| other.load_state_dict(&state, true))
