@@ -1,4 +1,4 @@
-//! Adam and AdamW.
+//! `Adam` and `AdamW`.
 
 use autograd_core::Element;
 use autograd_kernels::zip_slices_in_place;
