@@ -59,7 +59,7 @@ fn saving_copies_no_model_and_loading_a_file_one() {
     assert_eq!(target[1].to_array(), source[1].to_array());
 }
 
-/// The limit for finding that a file is damaged.
+/// Asserts that a file is refused within the limit of memory.
 fn refused(file: &Scratch, what: &str) {
     let (alive, peak, opened) = bytes(|| StateFile::open(&file.0).is_ok());
     assert!(!opened, "{what} is accepted");
