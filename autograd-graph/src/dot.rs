@@ -5,7 +5,7 @@ use crate::svg::summary;
 use crate::text::{count, push, quoted};
 
 /// Writes a graph from top to bottom, with a cluster for each frame.
-pub(crate) fn write(picture: &Picture) -> String {
+pub(crate) fn write_dot(picture: &Picture) -> String {
     let mut text = String::from("digraph {\n");
     push!(
         &mut text,

@@ -2,25 +2,27 @@
 
 use std::collections::HashMap;
 
+use crate::dot::write_dot;
 use crate::fold::runs;
 use crate::functions::Functions;
+use crate::html::write_html;
 use crate::leaves::leaf_boxes;
 use crate::nodes::Nodes;
 use crate::options::Graph;
 use crate::picture::{Arc, BoxId, DraftArc, Picture, Placed, Shown};
 use crate::roots::root_boxes;
-use crate::{dot, html, svg};
+use crate::svg::draw_svg;
 
 impl Graph {
     /// Writes the graph in the language of Graphviz, for commands such as `dot -Tpdf`. A repeated block is a cluster.
     pub fn dot(&self) -> String {
-        dot::write(&Picture::of(self))
+        write_dot(&Picture::of(self))
     }
 
     /// Draws the graph as a self-contained SVG image, with light or dark colors as in the viewer's settings. Functions
     /// are boxes, leaves are round, outputs have cut corners; a repeated block has a frame.
     pub fn svg(&self) -> String {
-        svg::draw(&Picture::of(self), true)
+        draw_svg(&Picture::of(self), true)
     }
 
     /// Writes the drawing as a self-contained page, which does not use the network. The saved values of a node are shown
@@ -28,7 +30,7 @@ impl Graph {
     /// drawing is zoomed with buttons, with `+`, `-`, `0` and `f`, or with Ctrl and the wheel, and moved with the mouse;
     /// printed, it has the width of the paper.
     pub fn html(&self) -> String {
-        html::write(&Picture::of(self))
+        write_html(&Picture::of(self))
     }
 }
 

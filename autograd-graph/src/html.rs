@@ -2,11 +2,11 @@
 
 use crate::picture::{Kind, Picture};
 use crate::style::{FONTS, PAGE, SCRIPT, class};
-use crate::svg;
+use crate::svg::{draw_svg, summary};
 use crate::text::{push, series, xml};
 
 /// Writes a self-contained page, which forbids the browser to load anything.
-pub(crate) fn write(picture: &Picture) -> String {
+pub(crate) fn write_html(picture: &Picture) -> String {
     let mut page = String::new();
     let title = xml(&title(picture));
     push!(
@@ -15,9 +15,9 @@ pub(crate) fn write(picture: &Picture) -> String {
          <style>\nbody{{font-family:{FONTS}}}\n{PAGE}</style>\n</head>\n<body>\n\
          <header><div><h1>{title}</h1><p>{}</p></div>\n{ZOOM}</header>\n\
          <main tabindex=\"0\" aria-label=\"Drawing\">\n",
-        xml(&svg::summary(picture)),
+        xml(&summary(picture)),
     );
-    page.push_str(&svg::draw(picture, false));
+    page.push_str(&draw_svg(picture, false));
     page.push_str("</main>\n");
     legend(picture, &mut page);
     push!(

@@ -54,7 +54,7 @@ fn label(arc: &Arc) -> Cow<'_, str> {
 }
 
 /// Draws an image: with its summary if it `is_alone`, without for a page that has the summary elsewhere.
-pub(crate) fn draw(picture: &Picture, is_alone: bool) -> String {
+pub(crate) fn draw_svg(picture: &Picture, is_alone: bool) -> String {
     let mut output = String::new();
     let text = &mut output;
     let label_width = |arc: &Arc| width(&label(arc), TEXT, false);

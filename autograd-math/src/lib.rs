@@ -64,7 +64,7 @@ pub fn math(formula: TokenStream) -> TokenStream {
     let written = if lines.is_empty() {
         Err(USE.to_owned())
     } else {
-        markdown::of(&lines.join("\n"), markdown::FORM)
+        markdown::paragraph(&lines.join("\n"), markdown::FORM)
     };
     match written {
         Ok(markdown) => TokenTree::from(Literal::string(&markdown)).into(),

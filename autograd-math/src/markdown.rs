@@ -1,7 +1,7 @@
 //! Writes the paragraph of a formula.
 
 #[cfg(any(feature = "mathml", test))]
-use crate::{mathml, written::FRAME};
+use crate::{mathml::to_mathml, written::FRAME};
 
 /// A function that writes a formula, or returns an error.
 pub(crate) type Form = fn(&str) -> Result<String, String>;
@@ -16,7 +16,7 @@ pub(crate) const FORM: Form = code;
 ///
 /// There are empty lines around the paragraph: one more before and two more after than needed, because rustdoc removes as
 /// many from an attribute.
-pub(crate) fn of(formula: &str, form: Form) -> Result<String, String> {
+pub(crate) fn paragraph(formula: &str, form: Form) -> Result<String, String> {
     let formula = without_indent(formula);
     if formula.is_empty() {
         return Err("this formula is empty".to_owned());
@@ -28,7 +28,7 @@ pub(crate) fn of(formula: &str, form: Form) -> Result<String, String> {
 #[cfg(any(feature = "mathml", test))]
 pub(crate) fn element(formula: &str) -> Result<String, String> {
     let [begin, end] = FRAME;
-    Ok(format!("{begin}{}{end}", mathml::of(formula)?))
+    Ok(format!("{begin}{}{end}", to_mathml(formula)?))
 }
 
 /// Returns the unchanged formula in a block of code, whose fence is longer than any in the formula.

@@ -9,7 +9,7 @@ use pulldown_latex::config::{DisplayMode, RenderConfig};
 use pulldown_latex::event::{ArrayColumn, Content, EnvironmentFlow, Event, Grouping, StateChange};
 use pulldown_latex::{Parser, ParserError, Storage, push_mathml};
 
-use crate::tidy;
+use crate::tidy::one_line;
 
 /// The largest number of bytes of a formula.
 const LONGEST: usize = 4096;
@@ -28,7 +28,7 @@ const DEFINITIONS: [&str; 6] = [
 ];
 
 /// Returns one `<math>` element on one line, or what is wrong with the formula.
-pub(crate) fn of(source: &str) -> Result<String, String> {
+pub(crate) fn to_mathml(source: &str) -> Result<String, String> {
     if source.len() > LONGEST {
         let length = source.len();
         return Err(format!(
@@ -46,7 +46,7 @@ pub(crate) fn of(source: &str) -> Result<String, String> {
         reader.map(thread::ScopedJoinHandle::join)
     });
     match written {
-        Ok(Ok(written)) => tidy::one_line(&written?),
+        Ok(Ok(written)) => one_line(&written?),
         Ok(Err(_)) => Err(
             "`math!` failed on this formula, which is a bug in the macro; please report it"
                 .to_owned(),

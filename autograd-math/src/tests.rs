@@ -1,14 +1,14 @@
 use expect_test::expect_file;
 
-use crate::literal;
-use crate::markdown::{self, code, element};
+use crate::literal::text;
+use crate::markdown::{code, element, paragraph};
 
 fn as_code(formula: &str) -> String {
-    markdown::of(formula, code).expect(formula)
+    paragraph(formula, code).expect(formula)
 }
 
 fn as_element(formula: &str) -> Result<String, String> {
-    markdown::of(formula, element)
+    paragraph(formula, element)
 }
 
 fn mistake(formula: &str) -> String {
@@ -19,7 +19,7 @@ fn mistake(formula: &str) -> String {
 fn strings_are_read_as_the_compiler_reads_them() {
     macro_rules! check {
         ($($literal:literal)*) => {
-            $(assert_eq!(literal::text(stringify!($literal)).as_deref(), Some($literal));)*
+            $(assert_eq!(text(stringify!($literal)).as_deref(), Some($literal));)*
         };
     }
     check!("" "\\alpha \"x\" \'y\'" r"\frac{1}{2}" r#"a"b"# r##"a"#b"## "\n\r\t\0\x41\u{1_F600}é" "a \
@@ -27,7 +27,7 @@ fn strings_are_read_as_the_compiler_reads_them() {
     for other in [
         "x", "r", "r#x", "1", "'a'", "b\"a\"", "br\"a\"", "c\"a\"", "\"a\"b", "-", "",
     ] {
-        assert_eq!(literal::text(other), None, "{other}");
+        assert_eq!(text(other), None, "{other}");
     }
 }
 
@@ -49,7 +49,7 @@ fn without_the_feature_the_source_is_kept() {
     // A blank of two bytes before one of one.
     assert_eq!(as_code("\u{a0}a\n b"), "\n\n```text\na\nb\n```\n\n\n");
     for empty in ["", " \n "] {
-        let message = markdown::of(empty, code).unwrap_err();
+        let message = paragraph(empty, code).unwrap_err();
         assert_eq!(message, "this formula is empty");
     }
 }
