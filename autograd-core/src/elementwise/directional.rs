@@ -73,8 +73,8 @@ impl<T: Element, D: Dimension> Directional<T, D> {
         Ok(next.gradients(&tensors, function, &plan.needs))
     }
 
-    // The derivative along a direction d of Σᵢ tᵢ ∂ᵢf: that along the tangents of t, and Σᵢ dᵢ times the derivatives, with
-    // respect to xᵢ, of the function itself.
+    // The derivative along a direction d of Σᵢ tᵢ ∂ᵢf: that along the tangents of t, and Σᵢ dᵢ times the derivatives,
+    // with respect to xᵢ, of the function itself.
     #[jvp]
     fn jvp(
         tangent_tensors: &[Option<&Tensor<T, D>>],

@@ -1,5 +1,10 @@
 //! Elements as real numbers: `f64` itself, and `f32` with operators beside `f64`.
 
+#![allow(
+    clippy::inline_always,
+    reason = "a loop is vector code only if all of its body is in it"
+)]
+
 use std::cmp::Ordering;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};

@@ -81,7 +81,8 @@ pub trait Real:
     #[must_use]
     fn powi(self, n: i32) -> Self;
 
-    /// Returns xᵖ. The derivative with respect to x is 0 for p = 0; the derivative with respect to p is 0 where xᵖ is 0.
+    /// Returns xᵖ. The derivative with respect to x is 0 for p = 0; the derivative with respect to p is 0 where xᵖ is
+    /// 0.
     #[must_use]
     fn powf(self, p: impl Into<Self>) -> Self;
 
@@ -288,8 +289,8 @@ pub const GELU_TANH: [f64; 2] = [1.595_769_121_605_730_7, 0.071_354_816_272_600_
 /// it is multiplied by.
 pub const GELU_TANH_BOUND: f64 = 100.0;
 
-/// An `f64` on the left of numbers of type `T`: `1.0 + x`. There are no comparisons: with a second type that an `f64` can be
-/// compared with, `assert_eq!(array, Array::zeros(3))` would no longer compile anywhere.
+/// An `f64` on the left of numbers of type `T`: `1.0 + x`. There are no comparisons: with a second type that an `f64`
+/// can be compared with, `assert_eq!(array, Array::zeros(3))` would no longer compile anywhere.
 ///
 /// The macro adds this bound of `f64` to a formula: a bound of `T` cannot have it.
 #[doc(hidden)]

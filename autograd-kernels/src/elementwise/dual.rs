@@ -25,8 +25,8 @@ pub struct Dual<R, const N: usize> {
     pub(crate) tangents: [R; N],
     /// A bit for each tangent that is present.
     live: u32,
-    /// Whether the tangents are directions that are given at run time. A missing one is a 0 that no slope makes NaN. Like
-    /// `live`, a constant.
+    /// Whether the tangents are directions that are given at run time. A missing one is a 0 that no slope makes NaN.
+    /// Like `live`, a constant.
     is_directed: bool,
 }
 

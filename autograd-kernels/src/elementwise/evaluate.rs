@@ -5,7 +5,7 @@ use std::mem::{MaybeUninit, take};
 
 use ndarray::ArrayViewD;
 
-use super::{BLOCK, Evaluation, LANES, Loops, Wanted};
+use super::evaluation::{BLOCK, Evaluation, LANES, Loops, Wanted};
 use crate::checks::size;
 use crate::element::Element;
 use crate::loops::lanes::rows;
@@ -54,8 +54,8 @@ impl<'a, T: Element> Source<'a, T> {
         Self::Stretched { elements, strides }
     }
 
-    /// Returns the number of elements that have to be copied to a buffer for a loop over `length` results: a block, or the
-    /// last elements up to a multiple of [`LANES`].
+    /// Returns the number of elements that have to be copied to a buffer for a loop over `length` results: a block, or
+    /// the last elements up to a multiple of [`LANES`].
     fn room(&self, length: usize) -> usize {
         match self {
             Self::Whole(_) if length.is_multiple_of(LANES) => 0,
@@ -78,8 +78,8 @@ impl<'a, T: Element> Source<'a, T> {
         buffers
     }
 
-    /// Returns `length` elements from `start` on, up to a multiple of [`LANES`]. The last element is repeated there: the
-    /// formula might panic with other numbers.
+    /// Returns `length` elements from `start` on, up to a multiple of [`LANES`]. The last element is repeated there:
+    /// the formula might panic with other numbers.
     fn elements<'b>(
         &'b self,
         start: usize,
@@ -130,8 +130,8 @@ impl<'a, T: Element> Source<'a, T> {
     }
 }
 
-/// Returns the results that each run of the loops computes: one run for all, or one for each input that is wanted. A loop
-/// for all is faster than several, since one more derivative costs less than the formula again.
+/// Returns the results that each run of the loops computes: one run for all, or one for each input that is wanted. A
+/// loop for all is faster than several, since one more derivative costs less than the formula again.
 pub(super) fn runs<'a, T: Element>(
     function: &dyn Loops<T>,
     evaluation: Evaluation,
@@ -157,8 +157,8 @@ pub(super) fn runs<'a, T: Element>(
         .chain((!are_alone).then_some(whole))
 }
 
-/// Evaluates a formula on arrays that are broadcast to `shape`, where a missing one is zeros. Returns the results that are
-/// wanted, in row-major order.
+/// Evaluates a formula on arrays that are broadcast to `shape`, where a missing one is zeros. Returns the results that
+/// are wanted, in row-major order.
 #[doc(hidden)]
 pub fn evaluate<T: Element>(
     function: &dyn Loops<T>,

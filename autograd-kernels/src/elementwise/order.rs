@@ -1,7 +1,8 @@
-//! The numbers that a formula is called with: the inputs that are variables, and the components of a number at an order.
+//! The numbers that a formula is called with: the inputs that are variables, and the components of a number at an
+//! order.
 
-use super::Formula;
 use super::dual::Dual;
+use super::formula::Formula;
 use crate::element::real::Real;
 
 /// A choice of the inputs that are variables.

@@ -5,8 +5,9 @@ use std::mem::MaybeUninit;
 use std::slice::from_mut;
 
 use super::dual::Dual;
+use super::evaluation::{BLOCK, LANES, Results};
+use super::formula::Formula;
 use super::order::{AllInputs, Order, Variables};
-use super::{BLOCK, Formula, LANES, Results};
 use crate::element::Element;
 use crate::element::number::Number;
 use crate::loops::wide::Loop;
@@ -241,8 +242,8 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize> Work<T>
     }
 }
 
-/// The partial derivatives of the pairing with respect to `N` variables. If they are `ALONE`, no gradient has a direction,
-/// and derivatives with respect to directions and gradients are left out.
+/// The partial derivatives of the pairing with respect to `N` variables. If they are `ALONE`, no gradient has a
+/// direction, and derivatives with respect to directions and gradients are left out.
 pub(super) struct PartialWork<
     'a,
     T,
@@ -291,8 +292,8 @@ where
             gradients.as_mut()[component] = part.of::<T, O>(&inputs[I..]);
         }
         let (formula, x, gradients) = (self.formula, x.as_ref(), gradients.as_ref());
-        // A derivative along the only direction of the only input is that direction times a slope. The slope has the same
-        // factors as the partial derivatives, which are then computed once.
+        // A derivative along the only direction of the only input is that direction times a slope. The slope has the
+        // same factors as the partial derivatives, which are then computed once.
         let is_factor = const { I == 1 && D::COUNT == 2 };
         for at in 0..part.padded {
             let zero = Dual::<T::Number, N>::constant(T::Number::from(0.0));

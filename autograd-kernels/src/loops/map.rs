@@ -92,7 +92,8 @@ fn zip_slices<L, T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
     filled(like, |out| zip_into(x, y, out, &f))
 }
 
-/// Returns the only element of a view that was broadcast from a number; `None` if there may be several elements, or none.
+/// Returns the only element of a view that was broadcast from a number; `None` if there may be several elements, or
+/// none.
 pub(crate) fn repeated<T: Copy, D: Dimension>(x: &ArrayView<'_, T, D>) -> Option<T> {
     let mut axes = x.shape().iter().zip(x.strides());
     let is_repeated = axes.all(|(&length, &stride)| length == 1 || stride == 0);

@@ -177,8 +177,9 @@ fn zip_long_in_place<T: Copy + Send, U: Copy + Sync>(
     });
 }
 
-/// Runs a loop, for the widest registers if the program is compiled for speed: in a debug build that would only be three
-/// copies of slow code. Not inlined: without optimization, the stack of a function has room for all that is inlined into it.
+/// Runs a loop, for the widest registers if the program is compiled for speed: in a debug build that would only be
+/// three copies of slow code. Not inlined: without optimization, the stack of a function has room for all that is
+/// inlined into it.
 #[inline(never)]
 pub(crate) fn compiled(work: impl Loop) {
     if cfg!(debug_assertions) {

@@ -4,7 +4,7 @@
 //! counts ones rounds to a whole n, and leaves n in the lowest bits, from where it is shifted to the exponent:
 //! no conversion and no branch, so that a processor computes a row of numbers at once.
 
-use super::polynomial;
+use super::polynomial::polynomial;
 
 macro_rules! exponentials {
     (

@@ -3,7 +3,7 @@
 //! 1 − erf a = e^(−a²) w(a), where w falls slowly from 1: a polynomial in 1 / (1 + pa), or in a / (p + a), gives it
 //! for all a ≥ 0 to the same relative error.
 
-use super::polynomial;
+use super::polynomial::polynomial;
 
 pub(super) mod single {
     use super::super::exponential::single::exp_of_sum;

@@ -3,7 +3,7 @@
 //! x = 2ᵏ(1 + f) with √½ ≤ 1 + f < √2, taken from the bits of x. With s = f / (2 + f) the logarithm of 1 + f
 //! is 2s + 2s³/3 + 2s⁵/5 + …, written as a correction to f, which is exact.
 
-use super::polynomial;
+use super::polynomial::polynomial;
 
 /// 2/3, 2/5, 2/7, …
 macro_rules! terms {

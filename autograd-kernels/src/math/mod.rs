@@ -22,6 +22,7 @@ pub mod activations;
 mod exponential;
 mod gaussian;
 mod logarithm;
+mod polynomial;
 
 use crate::element::{Any, Element, Family};
 
@@ -30,14 +31,6 @@ struct Number;
 
 impl Family for Number {
     type Of<T: Element> = T;
-}
-
-/// Returns c₀ + c₁x + c₂x² + …
-#[inline(always)]
-fn polynomial<T: Element, const N: usize>(x: T, coefficients: [T; N]) -> T {
-    let highest = coefficients[N - 1];
-    let lower = coefficients[..N - 1].iter().rev();
-    lower.fold(highest, |sum, &coefficient| sum * x + coefficient)
 }
 
 macro_rules! functions {
@@ -88,8 +81,8 @@ functions! {
     /// Returns the error function, 2/√π ∫₀ˣ e^(−t²) dt, to two units in the last place.
     erf = gaussian;
 
-    /// Returns Φ(x), the distribution function of the standard normal distribution, to a few units in the last place, in
-    /// both tails.
+    /// Returns Φ(x), the distribution function of the standard normal distribution, to a few units in the last place,
+    /// in both tails.
     normal_cdf = gaussian;
 
     /// Returns φ(x) = e^(−x²/2) / √(2π), the density of the standard normal distribution.

@@ -83,8 +83,8 @@ pub fn set_threads(count: usize) {
     THREADS.store(count, Ordering::Relaxed);
 }
 
-/// Calls `work` with ranges that together are `0..count`, on several threads if `count` is at least twice `at_least`, or
-/// an eighth of that just after other large work, while a helper thread is awake.
+/// Calls `work` with ranges that together are `0..count`, on several threads if `count` is at least twice `at_least`,
+/// or an eighth of that just after other large work, while a helper thread is awake.
 ///
 /// # Panics
 /// If `work` does, with its message.

@@ -1,8 +1,8 @@
 //! The least work that is worth waking a thread, for each kind of work.
 //!
 //! A part of this size takes 60 to 200 microseconds. Waking a thread costs the caller some 20, and the thread starts
-//! after another 30. While a thread is awake, an eighth of this size is worth it. Measured on two processors without AVX-512, in
-//! microseconds: on one thread, on two while the second is awake, on two when it has to be woken.
+//! after another 30. While a thread is awake, an eighth of this size is worth it. Measured on two processors without
+//! AVX-512, in microseconds: on one thread, on two while the second is awake, on two when it has to be woken.
 //!
 //! | work | 1 | awake | asleep |
 //! |---|---|---|---|

@@ -6,7 +6,9 @@ use std::thread::available_parallelism;
 use ndarray::{Array1, Array2, Array3, ArrayD, ArrayViewD, Axis, IxDyn, ShapeBuilder, Slice};
 
 use super::evaluate::runs;
+use super::evaluation::{BLOCK, LANES, Wanted};
 use super::*;
+use crate::element::real::{Literal, Real};
 use crate::parallel::set_threads;
 use crate::testing::numbers;
 

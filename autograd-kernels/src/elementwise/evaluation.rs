@@ -1,0 +1,71 @@
+//! The loops of a formula as a trait object, and what they compute.
+
+use std::mem::MaybeUninit;
+
+use crate::element::Element;
+
+/// The number of elements that are computed at a time. Results are written to buffers of that size, which the compiler
+/// can tell from the inputs.
+pub(super) const BLOCK: usize = 256;
+
+/// The elements of the widest register. Loops compute multiples of it: the last elements, computed one by one, would
+/// take the time of a whole register each.
+pub(super) const LANES: usize = 16;
+
+/// The values or derivatives that loops compute.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Evaluation {
+    /// The outputs, of the inputs.
+    Values,
+    /// The derivatives of the outputs along a direction, of the inputs and a direction for each.
+    Tangents,
+    /// The partial derivatives of the pairing of this order, from 1 on, of all components of the inputs and of the
+    /// outputs' gradients: those of the component 0 first, and of these the inputs' first.
+    Partials { order: usize },
+}
+
+/// The results of an evaluation that are computed.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    All,
+    /// Of `Partials` of order 1, the derivative with respect to this input.
+    Input(usize),
+    /// Of `Partials` of order 2, those with respect to the inputs themselves, where no gradient has a direction.
+    Inputs,
+}
+
+/// The loops of some formula.
+#[doc(hidden)]
+pub trait Loops<T: Element>: Send + Sync + sealed::Sealed {
+    /// Returns the number of inputs.
+    fn inputs(&self) -> usize;
+
+    /// Returns the number of outputs.
+    fn outputs(&self) -> usize;
+
+    /// Returns how many times the formula can be differentiated.
+    fn order(&self) -> usize;
+
+    /// Calls `note` with the type and the size of each value that the formula holds.
+    fn list_values(&self, note: &mut dyn FnMut(&'static str, usize));
+
+    /// Writes all elements of the results that are `wanted` and not empty. Inputs have as many elements, up to a
+    /// multiple of [`LANES`]; an input of at most [`BLOCK`] elements is the same in each block.
+    fn run(
+        &self,
+        evaluation: Evaluation,
+        wanted: Wanted,
+        inputs: &[&[T]],
+        results: Results<'_, '_, T>,
+    );
+}
+
+/// The results that loops write; empty where one is not wanted.
+pub(super) type Results<'a, 'b, T> = &'a mut [&'b mut [MaybeUninit<T>]];
+
+pub(super) mod sealed {
+    /// `evaluate` takes memory for written that only these loops are known to write.
+    pub trait Sealed {}
+}

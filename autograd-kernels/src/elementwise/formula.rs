@@ -1,0 +1,58 @@
+//! The formula of an elementwise function.
+
+use super::dual::Dual;
+use crate::element::real::{Literal, Real};
+
+/// The formula of an elementwise function, of `I` numbers and with `O` results.
+#[doc(hidden)]
+pub trait Formula<const I: usize, const O: usize>: Send + Sync {
+    /// Computes the formula.
+    fn at<R: Real>(&self, inputs: [R; I]) -> [R; O]
+    where
+        f64: Literal<R>;
+
+    /// Calls `note` with the type and the size of each value that it holds.
+    fn list_values(&self, _note: &mut dyn FnMut(&'static str, usize)) {}
+}
+
+/// Calls `note` with the type and the size of a value.
+#[doc(hidden)]
+pub fn list_value<V>(_value: &V, note: &mut dyn FnMut(&'static str, usize)) {
+    note(std::any::type_name::<V>(), size_of::<V>());
+}
+
+/// Returns Σₖ gₖ ∂fₖ with respect to each input that is not `held`, and the outputs.
+#[doc(hidden)]
+#[inline(always)]
+pub fn pulled_back<F: Formula<I, O>, R: Real, const I: usize, const O: usize>(
+    formula: &F,
+    inputs: [R; I],
+    gradients: [R; O],
+    held: [bool; I],
+) -> ([R; I], [R; O]) {
+    let mut numbers = [Dual::<R, I>::from(0.0); I];
+    let mut input = 0;
+    while input < I {
+        numbers[input] = if held[input] {
+            Dual::constant(inputs[input])
+        } else {
+            Dual::variable(inputs[input], input)
+        };
+        input += 1;
+    }
+    let results = formula.at(numbers);
+    let (mut sums, mut outputs) = ([R::from(0.0); I], [R::from(0.0); O]);
+    let mut output = 0;
+    while output < O {
+        outputs[output] = results[output].value;
+        let mut input = 0;
+        while input < I {
+            if let Some(slope) = results[output].tangent(input) {
+                sums[input] += gradients[output] * slope;
+            }
+            input += 1;
+        }
+        output += 1;
+    }
+    (sums, outputs)
+}
