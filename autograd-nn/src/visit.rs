@@ -137,7 +137,7 @@ pub trait Visitor<'a> {
 /// use pullback::ndarray::array;
 /// use pullback::nn::{AnyParameter, AnyViewMut, Field, Parameter, ParameterPath, VisitorMut};
 ///
-/// /// Sets what is called `bias` to zeros.
+/// /// Sets parameters named `bias` to zeros.
 /// struct ZeroBiases;
 ///
 /// impl VisitorMut for ZeroBiases {

@@ -33,7 +33,7 @@ pub enum Fan {
 /// ```
 /// use pullback::nn::init::Nonlinearity;
 ///
-/// // Half of what comes in is gone behind a ReLU: the variance must be twice as large.
+/// // A ReLU sets half of its inputs to 0, so the variance must be twice as large.
 /// assert!((Nonlinearity::Relu.gain().powi(2) - 2.0).abs() < 1e-12);
 /// assert_eq!(Nonlinearity::LeakyRelu(1.0).gain(), Nonlinearity::Linear.gain());
 /// ```

@@ -106,7 +106,7 @@ impl<L: Field + Send + Sync + 'static> fmt::Debug for Sequential<L> {
 /// use pullback::nn::{Layers, LeakyRelu, Relu, Sequential};
 /// use pullback::prelude::*;
 ///
-/// /// A computation and what it began with, added up.
+/// /// Adds the input to the output of the layers.
 /// fn residual<L>(layers: &L, x: &Tensor1<f64>) -> Tensor1<f64>
 /// where
 ///     L: Layers<Tensor1<f64>, Output = Tensor1<f64>>,

@@ -27,7 +27,7 @@ use crate::optim::settings::{below_one, not_negative};
 /// let mut w = Parameter::new(array![1.0, 1.0]);
 /// w.set_grad(array![1e-3, -5e4]);
 /// Adam::new(0.1).betas(0.9, 0.999).eps(1e-12).step(&mut w);
-/// // The first step has the gradient's sign alone.
+/// // The first step depends on the sign of the gradient only.
 /// assert!((w.to_array() - array![0.9, 1.1]).iter().all(|off: &f64| off.abs() < 1e-9));
 /// ```
 pub type Adam = FirstOrder<AdamRule<false>>;

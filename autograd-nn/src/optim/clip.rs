@@ -38,7 +38,7 @@ pub enum Norm {
 /// assert!(error.norm.is_nan());
 /// ```
 ///
-/// `Debug` writes the message too: it is what `?` in `main`, `unwrap` and `expect` show.
+/// `Debug` writes the message too, since `?` in `main`, `unwrap` and `expect` show it.
 #[derive(Clone, Copy, PartialEq)]
 pub struct NonFiniteNorm {
     /// The value of the norm.

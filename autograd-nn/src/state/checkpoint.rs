@@ -49,7 +49,7 @@ pub struct Checkpoint {
 /// A run continues bit for bit from the model, the [`state_dict`](crate::optim::Optimizer::state_dict) of its
 /// optimizer and the number of the next epoch: a [schedule](crate::optim::schedule::Schedule) is a function of the
 /// step, and the order of the data can be one of the epoch, from a `Generator::seed(epoch)`. The program that
-/// continues must make the same settings: those and the groups of an optimizer, frozen parameters, `train` or `eval`.
+/// continues must set up the rest: settings and groups of the optimizer, frozen parameters, `train` or `eval`.
 ///
 /// # Errors
 /// The errors of [`StateDict::save_safetensors`].
@@ -164,7 +164,7 @@ pub fn load_checkpoint(
 /// })?;
 /// assert_eq!((resumed[0].item(), optimizer.learning_rate()), (model[0].item(), 0.1));
 ///
-/// // A different optimizer saves different things: nothing is loaded, of the model either.
+/// // The state of another optimizer does not fit: nothing is loaded, not even the model.
 /// let (mut resumed, mut other) = (vec![Parameter::new(array![0.0])], Sgd::new(0.5));
 /// let refused = load_checkpoint_with(&path, &mut resumed, |resumed, checkpoint| {
 ///     other.load_state_dict(resumed, &checkpoint.extra["optimizer"])
