@@ -9,7 +9,7 @@
     reason = "each comparison is tested as it is written"
 )]
 
-use std::f64::consts::{FRAC_2_SQRT_PI, LN_2};
+use std::f64::consts::LN_2;
 
 use super::super::dual::Dual;
 use crate::element::number::{Number, Single};
@@ -132,27 +132,16 @@ fn single_precision_is_that_of_f32() {
     );
 }
 
+/// The kinks of functions that tensors have too are in `tests/it/expressions/kinks.rs`.
 #[test]
-fn kinks_have_the_derivatives_of_functions_of_tensors() {
+fn kinks_and_edges_have_the_documented_derivatives() {
     for zero in [0.0, -0.0] {
-        assert_eq!(slope(Along::relu, zero), 0.0);
-        assert_eq!(slope(|x| x.leaky_relu(0.1), zero), 0.1);
-        assert_eq!(slope(|x| x.elu(1.5), zero), 1.5);
-        assert_eq!(slope(Along::abs, zero), 0.0);
-        assert_eq!(slope(Along::sqrt, zero.abs()), f64::INFINITY);
         assert_eq!(slope(Along::cbrt, zero), f64::INFINITY);
         assert_eq!(slopes(|x, y| x.hypot(y), zero, 0.0), [0.0; 2]);
     }
-    for bound in [-0.5, 0.75] {
-        assert_eq!(slope(|x| Real::clamp(x, -0.5, 0.75), bound), 1.0);
-        assert_eq!(slope(|x| Real::clamp(x, -0.5, 0.75), bound * 1.01), 0.0);
-    }
     assert_eq!(Real::clamp(0.0, 1.0, -1.0), -1.0);
-    assert_eq!(slope(Along::asin, 1.0), f64::INFINITY);
-    assert_eq!(slope(Along::acos, -1.0), f64::NEG_INFINITY);
     assert_eq!(slope(Along::acosh, 1.0), f64::INFINITY);
     assert_eq!(slope(Along::atanh, -1.0), f64::INFINITY);
-    assert_eq!(slope(Along::erf, 0.0), FRAC_2_SQRT_PI);
     for constant in [Along::signum, Along::floor, Along::round] {
         assert_eq!(constant(Dual::variable(0.3, 0)).tangent(0), None);
     }
@@ -179,19 +168,6 @@ fn equal_numbers_share_the_derivative_and_nan_stays() {
         let (x, y) = (Along::constant(x), Along::constant(y));
         assert!(x.max(y).value.is_nan() && x.min(y).value.is_nan());
     }
-    for nan in [
-        Along::relu,
-        Along::gelu_tanh,
-        Along::gelu,
-        Along::softplus,
-        Along::abs,
-        Along::silu,
-        |x: Along| x.leaky_relu(0.1),
-        |x: Along| x.elu(1.0),
-        |x: Along| Real::clamp(x, 0.0, 1.0),
-    ] {
-        assert!(nan(Dual::constant(f64::NAN)).value.is_nan());
-    }
 }
 
 #[test]
@@ -201,18 +177,11 @@ fn powers() {
         assert_eq!(slope(|x| x.powf(0.0), x), 0.0);
         assert_eq!(slope(|x| x.powi(1), x), 1.0);
     }
-    assert_eq!(slope(|x| x.powi(-2), 2.0), -0.25);
-    assert_eq!(slope(|x| x.powi(-1), -2.0), -0.25);
-    assert_eq!(slope(|x| x.powi(-3), -0.5), -48.0);
     assert_eq!(slope(|x| x.powi(i32::MIN), -1.0), -f64::from(i32::MIN));
-    assert_eq!(slope(|x| x.powi(2), 0.0), 0.0);
     assert_eq!(slopes(|x, p| x.powf(p), 0.0, 2.0), [0.0, 0.0]);
     assert_eq!(slopes(|x, p| x.powf(p), 0.0, 0.5), [f64::INFINITY, 0.0]);
     assert_eq!(slopes(|x, p| x.powf(p), 2.0, 3.0), [12.0, 8.0 * LN_2]);
     assert_eq!(slopes(|x, p| x.powf(p), 2.0, 0.0), [0.0, LN_2]);
-    assert_eq!(slope(|x| x.powf(2.0), -3.0), -6.0);
-    assert_eq!(hessian(|x, _| x.powi(1), 0.0, 0.0), [[0.0; 2]; 2]);
-    assert_eq!(hessian(|x, _| x.powi(2), 0.0, 0.0)[0][0], 2.0);
 }
 
 /// p xᵖ⁻¹ is 0 for p = 0, but its derivative with respect to p is 1/x.
@@ -228,39 +197,11 @@ fn second_derivatives_of_powers_are_symmetric() {
 
 #[test]
 fn far_out_derivatives_are_finite() {
-    for (x, expected) in [(1e200, 1.0), (-1e200, 0.0), (1e3, 1.0), (-1e3, 0.0)] {
-        for f in [
-            Along::gelu_tanh,
-            Along::gelu,
-            Along::softplus,
-            Along::relu,
-            Along::silu,
-            |x: Along| x.elu(1.0),
-            |x: Along| x.leaky_relu(0.0),
-        ] {
-            assert_eq!(slope(f, x), expected, "{x}");
-        }
-        for f in [
-            Along::tanh,
-            Along::sigmoid,
-            Along::erf,
-            Along::normal_cdf,
-            Along::normal_pdf,
-        ] {
-            assert_eq!(slope(f, x), 0.0, "{x}");
-        }
-        let functions: [fn(Twice) -> Twice; 5] = [
-            Twice::gelu_tanh,
-            Twice::gelu,
-            Twice::softplus,
-            Twice::tanh,
-            Twice::normal_cdf,
-        ];
-        for f in functions {
-            assert_eq!(hessian(|x, _| f(x), x, 0.0)[0][0], 0.0, "{x}");
-        }
+    for x in [1e200, -1e200, 1e3, -1e3] {
+        assert_eq!(slope(Along::normal_cdf, x), 0.0, "{x}");
+        assert_eq!(slope(Along::normal_pdf, x), 0.0, "{x}");
+        assert_eq!(hessian(|x, _| x.normal_cdf(), x, 0.0)[0][0], 0.0, "{x}");
     }
-    assert_eq!(Real::softplus(1e3), 1e3);
     let [along_x, along_y] = slopes(|x, y| x.hypot(y), 3e200, 4e200);
     assert!((along_x - 0.6).abs() < 1e-15 && (along_y - 0.8).abs() < 1e-15);
 }
