@@ -81,7 +81,7 @@ pub use self::{
     ops::{
         attention::{AttentionOptions, attention, attention_gradients},
         channels::{Channels, channel_sums, map_channels, normalize, normalize_backward},
-        conv::{ConvOptions, col2im, conv_transpose2d, conv2d, conv2d_weight, im2col},
+        conv::{ConvOptions, conv_transpose2d, conv2d, conv2d_weight},
         dropout::dropout,
         indices::{gather, index_add, index_select, scatter_add},
         pool2d::{

@@ -8,7 +8,6 @@
 
 mod columns;
 mod geometry;
-mod im2col;
 
 use ndarray::{Array4, ArrayView1, ArrayView4, CowArray, Ix4};
 
@@ -20,7 +19,6 @@ use crate::parallel::{split, worth};
 pub use geometry::ConvOptions;
 use geometry::Geometry;
 pub(super) use geometry::output_length;
-pub use im2col::{col2im, im2col};
 
 /// Returns the convolution of images of shape `[batch, channels, height, width]` with weights of shape `[outputs,
 /// channels / groups, height, width]`, plus a bias for each output.

@@ -1,6 +1,6 @@
 //! Convolutions against sums that are written down, and against each other.
 
-use ndarray::{Array1, Array3, Axis};
+use ndarray::{Array1, Axis};
 
 use super::*;
 use crate::testing::numbers;
@@ -123,50 +123,4 @@ fn what_does_not_fit_is_refused() {
         let panic = *result.unwrap_err().downcast::<String>().unwrap();
         assert!(panic.contains("they do not fit"), "{panic}");
     }
-}
-
-#[test]
-fn columns_are_what_a_convolution_multiplies() {
-    for (kernel, parts) in [
-        ([3, 2], [[1, 1], [0, 0], [1, 1]]),
-        ([2, 3], [[2, 1], [1, 2], [1, 2]]),
-        ([1, 1], [[1, 1], [0, 0], [1, 1]]),
-        ([1, 1], [[2, 3], [1, 0], [1, 1]]),
-    ] {
-        let options = options(parts, 1);
-        let x = numbers([2, 3, 5, 6], 0.1).reversed_axes();
-        let x = x.permuted_axes([3, 2, 1, 0]);
-        let weight = numbers([4, 3, kernel[0], kernel[1]], 0.7);
-        let y = conv2d(&x.view(), &weight.view(), None, &options);
-        let columns = im2col(&x.view(), kernel, &options);
-        let outputs = (4, weight.len() / 4);
-        let weights = weight.to_shape(outputs).unwrap();
-        for (y, columns) in y.outer_iter().zip(columns.outer_iter()) {
-            let product = weights.dot(&columns);
-            let difference = &y.to_shape(product.dim()).unwrap() - &product;
-            assert!(difference.iter().all(|off| off.abs() < 1e-12));
-        }
-        // One is the other's transpose.
-        let other = Array3::from_shape_fn(columns.dim(), |(i, j, k)| {
-            f64::from(u32::try_from(i + 7 * j + 3 * k).unwrap()).sin()
-        });
-        let back = col2im(&other.view(), [2, 3, 5, 6], kernel, &options);
-        let (forward, reverse) = ((&columns * &other).sum(), (&x * &back).sum());
-        assert!(
-            (forward - reverse).abs() < 1e-10,
-            "{forward} is not {reverse}"
-        );
-    }
-}
-
-#[test]
-#[should_panic(expected = "col2im of columns of shape [1, 4, 3]")]
-fn columns_of_other_images_are_refused() {
-    let columns = Array3::<f64>::zeros((1, 4, 3));
-    let _ = col2im(
-        &columns.view(),
-        [1, 1, 2, 3],
-        [2, 2],
-        &ConvOptions::default(),
-    );
 }
