@@ -13,15 +13,15 @@ use autograd_core::inspect::TraceEvent;
 pub struct TraceRow {
     /// The function's name.
     pub name: &'static str,
-    /// The number of its nodes that ran.
+    /// The number of nodes that ran.
     pub count: usize,
-    /// Their time, without the nodes of nested passes.
+    /// The time of these nodes, without the nodes of nested passes.
     pub total: Duration,
     /// The mean time of a node.
     pub mean: Duration,
     /// The part of the time of all nodes, from 0 to 1.
     pub share: f64,
-    /// The bytes of their gradients.
+    /// The bytes of the nodes' gradients.
     pub bytes: usize,
 }
 
