@@ -241,7 +241,7 @@ macro_rules! list {
 
 each_list!(list);
 
-/// Calls a macro with the names and places of each tuple's elements.
+/// Calls a macro with the names and indices of each tuple's elements.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! each_tuple {
