@@ -1,8 +1,9 @@
 //! Functions of this library in the graph of another framework.
 //!
 //! A *recording* is the tape of one call of a function, with handles on its inputs and outputs. The node of the other
-//! framework holds a [`Recording`] in place of saved tensors, and gets the gradients from it when its backward is called.
-//! If the framework differentiates those gradients again, [`record_gradients`] returns a recording of their computation.
+//! framework holds a [`Recording`] in place of saved tensors, and gets the gradients from it when its backward is
+//! called. If the framework differentiates those gradients again, [`record_gradients`] returns a recording of their
+//! computation.
 //!
 //! [`Tensor::from_owner`](crate::Tensor::from_owner) makes a tensor of the framework's memory without a copy.
 //!
@@ -28,8 +29,8 @@ use autograd_kernels::{Element, ElementType, Shape};
 
 /// The tape of one call of a function on tensors of another framework.
 ///
-/// A recording holds the values that functions saved for their backward, but no other inputs and outputs. It can be sent to
-/// and shared between threads; dropping it frees everything.
+/// A recording holds the values that functions saved for their backward, but no other inputs and outputs. It can be
+/// sent to and shared between threads; dropping it frees everything.
 ///
 /// ```
 /// use pullback::foreign::Recording;
@@ -84,8 +85,8 @@ impl Output {
 }
 
 impl Recording {
-    /// Calls a function of typed tensors, and records what depends on the inputs with a `true` in `requires_grad`. Without
-    /// one, nothing is recorded. A list among the function's parameters takes all remaining tensors.
+    /// Calls a function of typed tensors, and records what depends on the inputs with a `true` in `requires_grad`.
+    /// Without one, nothing is recorded. A list among the function's parameters takes all remaining tensors.
     ///
     /// # Errors
     /// If the function does not take this number of inputs, or takes another element type or rank.
@@ -192,9 +193,9 @@ impl Recording {
         self.outputs[output].is_some()
     }
 
-    /// Returns the gradients of the inputs with a `true` in `needed`, from those of the outputs; `None` for other inputs, and
-    /// for those that require no gradient or that no output depends on. `None` for an output counts as zeros. Nothing is
-    /// freed, so it can be called again.
+    /// Returns the gradients of the inputs with a `true` in `needed`, from those of the outputs; `None` for other
+    /// inputs, and for those that require no gradient or that no output depends on. `None` for an output counts as
+    /// zeros. Nothing is freed, so it can be called again.
     ///
     /// # Errors
     /// If a gradient does not have its output's shape or element type, or a backward function fails.
@@ -211,9 +212,9 @@ impl Recording {
         Ok(constants(found))
     }
 
-    /// Like [`gradients`](Self::gradients), but records, so that the gradients can be differentiated. The inputs of the new
-    /// recording are those of this one, and then the gradients of the outputs, which all require grad; its outputs are
-    /// the gradients of the inputs.
+    /// Like [`gradients`](Self::gradients), but records, so that the gradients can be differentiated. The inputs of the
+    /// new recording are those of this one, and then the gradients of the outputs, which all require grad; its outputs
+    /// are the gradients of the inputs.
     ///
     /// # Errors
     /// See [`gradients`](Self::gradients).
@@ -333,8 +334,8 @@ fn constants(tensors: Vec<Option<AnyTensor>>) -> Vec<Option<AnyTensor>> {
     constants.collect()
 }
 
-/// A closure or a function of typed tensors for [`Recording::of`]: of one tensor, of a list, or of a tuple of these. Write the
-/// type of a closure's parameter.
+/// A closure or a function of typed tensors for [`Recording::of`]: of one tensor, of a list, or of a tuple of these.
+/// Write the type of a closure's parameter.
 ///
 /// `M` distinguishes the implementations; it is always inferred.
 ///
@@ -374,8 +375,8 @@ where
     }
 }
 
-/// The outputs of a function as tensors `X` of a framework: an `X` for a tensor, a `Vec` for a `Vec`, a tuple for a tuple
-/// of up to twelve tensors.
+/// The outputs of a function as tensors `X` of a framework: an `X` for a tensor, a `Vec` for a `Vec`, a tuple for a
+/// tuple of up to twelve tensors.
 ///
 /// ```
 /// use pullback::foreign::Outputs;

@@ -49,8 +49,8 @@ impl<F: ?Sized + Send + Sync> Remove for Mutex<Option<Arc<F>>> {
 }
 
 impl HookHandle {
-    /// Removes the hook, also during a pass: it is not called any more, and its captured values are dropped, at the end of
-    /// a call that is running. A second call does nothing.
+    /// Removes the hook, also during a pass: it is not called any more, and its captured values are dropped, at the end
+    /// of a call that is running. A second call does nothing.
     pub fn remove(&self) {
         if let Some(hook) = self.0.upgrade() {
             hook.remove();
@@ -83,12 +83,12 @@ fn register<F: ?Sized + Send + Sync + 'static>(
 }
 
 impl<T: Element, D: Dimension + 'static> Tensor<T, D> {
-    /// Registers a hook that backward passes call with the gradient of this tensor. It returns a replacement, or `None` to
-    /// leave the gradient unchanged.
+    /// Registers a hook that backward passes call with the gradient of this tensor. It returns a replacement, or `None`
+    /// to leave the gradient unchanged.
     ///
     /// Hooks of one tensor are called in the order of their registration, each with the gradient that the hook before
-    /// returned. Clones of the tensor share them. A hook is for the tensor's present value: after the tensor is written to
-    /// in place, the hook is called with the gradient of the former value. Under `create_graph` hooks are recorded.
+    /// returned. Clones of the tensor share them. A hook is for the tensor's present value: after the tensor is written
+    /// to in place, the hook is called with the gradient of the former value. Under `create_graph` hooks are recorded.
     ///
     /// A hook that captures this tensor, or one computed from it, keeps the graph alive until a pass frees it, or
     /// [`HookHandle::remove`] is called. Capture [`detach`](Self::detach)ed tensors instead.
@@ -130,8 +130,8 @@ impl<T: Element, D: Dimension + 'static> Tensor<T, D> {
         })
     }
 
-    /// Registers a hook that is called after each pass that accumulates a gradient in this leaf. Its argument is the leaf,
-    /// with the value at the time of registration. It may read, set or remove the gradient.
+    /// Registers a hook that is called after each pass that accumulates a gradient in this leaf. Its argument is the
+    /// leaf, with the value at the time of registration. It may read, set or remove the gradient.
     ///
     /// A pass fails if a hook panics, and leaves all gradients unchanged.
     ///
@@ -176,8 +176,8 @@ impl<T: Element, D: Dimension + 'static> Tensor<T, D> {
         })
     }
 
-    /// Lets backward passes accumulate a gradient for this computed tensor, as for a leaf. Hooks of the tensor are called
-    /// before, whenever they were registered.
+    /// Lets backward passes accumulate a gradient for this computed tensor, as for a leaf. Hooks of the tensor are
+    /// called before, whenever they were registered.
     ///
     /// # Panics
     /// If the tensor does not require grad.
@@ -222,10 +222,11 @@ impl Edge {
 }
 
 impl Node {
-    /// Registers a hook that is called before this node runs in a backward pass, with the gradients of its outputs; `None`
-    /// for undefined ones. It may return replacements. A leaf's node runs when its gradient is accumulated.
+    /// Registers a hook that is called before this node runs in a backward pass, with the gradients of its outputs;
+    /// `None` for undefined ones. It may return replacements. A leaf's node runs when its gradient is accumulated.
     ///
-    /// A pass fails if the gradients are not of type `T`, or the hook panics or returns gradients of another number or shape.
+    /// A pass fails if the gradients are not of type `T`, or the hook panics or returns gradients of another number or
+    /// shape.
     ///
     /// ```
     /// use pullback::{Tensor, TensorD};
@@ -252,9 +253,9 @@ impl Node {
         register(self, hook, |hooks, hook| hooks.pre.push(hook))
     }
 
-    /// Registers a hook that is called after this node has run in a backward pass, with the gradients of its inputs, which
-    /// it may replace, and of its outputs. `None` for an input that needs none, and for all outputs if the hook was
-    /// registered while the node ran.
+    /// Registers a hook that is called after this node has run in a backward pass, with the gradients of its inputs,
+    /// which it may replace, and of its outputs. `None` for an input that needs none, and for all outputs if the hook
+    /// was registered while the node ran.
     ///
     /// A pass fails in the same cases as with [`register_prehook`](Self::register_prehook).
     ///

@@ -63,8 +63,8 @@ impl Node {
         Some(AnyTensor::from_grad(grad))
     }
 
-    /// Returns descriptions of the node's saved values, in the order of [`saved`](crate::Signature::saved) and without those
-    /// that no gradient needs; `None` after a backward pass has freed them. Nodes of leaves save nothing.
+    /// Returns descriptions of the node's saved values, in the order of [`saved`](crate::Signature::saved) and without
+    /// those that no gradient needs; `None` after a backward pass has freed them. Nodes of leaves save nothing.
     pub fn saved(&self) -> Option<Vec<SavedInfo>> {
         let mut all = Vec::new();
         let is_live = self.0.saved(&mut |saved, name, index| {

@@ -28,14 +28,15 @@
 //! # Ok::<(), pullback::Error>(())
 //! ```
 //!
-//! Read first [`Tensor`], an array with its history; [`custom_function`], which makes your functions differentiable; and
-//! [`Gradcheck`], which checks their gradients. [`grad()`] and [`Backward`] compute gradients.
+//! Read first [`Tensor`], an array with its history; [`custom_function`], which makes your functions differentiable;
+//! and [`Gradcheck`], which checks their gradients. [`grad()`] and [`Backward`] compute gradients.
 //!
-//! The modules, the lowest first: `thread` has the modes of a thread; `alloc` and `array` have memory and arrays, without
-//! tensors, as the crate [`kernels`]; `tape` has nodes, and `tensor` a value with its node; `engine` runs backward passes,
-//! and `function` is the basis of `#[custom_function]`, through `__private`; [`functional`] has the derivatives of whole
-//! functions, and `gradcheck` compares derivatives with finite differences. `basic` and [`ops`] are the built-in functions,
-//! written with the attribute. [`inspect`] shows what was recorded, and `autograd-graph` draws it.
+//! The modules, the lowest first: `thread` has the modes of a thread; `alloc` and `array` have memory and arrays,
+//! without tensors, as the crate [`kernels`]; `tape` has nodes, and `tensor` a value with its node; `engine` runs
+//! backward passes, and `function` is the basis of `#[custom_function]`, through `__private`; [`functional`] has the
+//! derivatives of whole functions, and `gradcheck` compares derivatives with finite differences. `basic` and [`ops`]
+//! are the built-in functions, written with the attribute. [`inspect`] shows what was recorded, and `autograd-graph`
+//! draws it.
 
 extern crate self as autograd_core;
 

@@ -3,8 +3,8 @@
 //! New memory costs more than most arithmetic on it: the system zeroes each page at its first use. Tensors and built-in
 //! functions therefore reuse the memory of earlier large arrays of the same size.
 //!
-//! This needs no calls. The cache is limited by [`set_limit`], and by the memory that was in use at one time. Small arrays
-//! are not cached.
+//! This needs no calls. The cache is limited by [`set_limit`], and by the memory that was in use at one time. Small
+//! arrays are not cached.
 //!
 //! ```
 //! use pullback::ndarray::Array1;

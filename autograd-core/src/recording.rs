@@ -60,8 +60,8 @@ impl Recording {
     }
 
     /// Returns the derivative of each output along `tangents`, one for each input: the gradients of a backward pass are
-    /// linear in its seeds, and their derivative with respect to the seeds, with the tangents as seeds, is the product of
-    /// the Jacobian with the tangents.
+    /// linear in its seeds, and their derivative with respect to the seeds, with the tangents as seeds, is the product
+    /// of the Jacobian with the tangents.
     pub(crate) fn jvp(
         &self,
         tangents: &[AnyTensor],
@@ -77,8 +77,8 @@ impl Recording {
         self.pass(roots.collect(), &seeds, create_graph)
     }
 
-    /// Returns the gradients at `targets` of a pass that starts with a seed for each root. Nodes save no tangents, so in an
-    /// outer run of forward mode the gradients' tangents fail.
+    /// Returns the gradients at `targets` of a pass that starts with a seed for each root. Nodes save no tangents, so
+    /// in an outer run of forward mode the gradients' tangents fail.
     fn pass(
         &self,
         roots: Vec<(&AnyTensor, AnyTensor)>,
@@ -111,8 +111,8 @@ pub(crate) fn or_zeros(found: Vec<Option<AnyTensor>>, like: &[AnyTensor]) -> Vec
         .collect()
 }
 
-/// Gives a tensor a new input node, so that its uses in one call are distinct from others, and nothing is accumulated. With
-/// `create_graph` the node has an edge to the tensor's history.
+/// Gives a tensor a new input node, so that its uses in one call are distinct from others, and nothing is accumulated.
+/// With `create_graph` the node has an edge to the tensor's history.
 pub(crate) fn as_input(
     tensor: &AnyTensor,
     create_graph: bool,

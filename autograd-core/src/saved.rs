@@ -1,9 +1,9 @@
 //! Saved tensors of nodes, and hooks that pack and unpack them.
 //!
 //! # Note [Packing]
-//! Inside [`saved_tensors_hooks`], `pack` is called with each tensor that a node would save, and the node saves its result;
-//! `unpack` makes a tensor of that result when the node runs, of the same shape and element type. Both run without
-//! recording and without hooks.
+//! Inside [`saved_tensors_hooks`], `pack` is called with each tensor that a node would save, and the node saves its
+//! result; `unpack` makes a tensor of that result when the node runs, of the same shape and element type. Both run
+//! without recording and without hooks.
 
 use std::cell::Cell;
 use std::fmt;
@@ -150,12 +150,12 @@ fn without_hooks<R>(body: impl FnOnce() -> R) -> R {
     no_grad(body)
 }
 
-/// Runs `body`, in which saved tensors are packed by `pack`, and unpacked by `unpack` when a backward pass needs them: they
-/// may be on disk meanwhile, or compressed.
+/// Runs `body`, in which saved tensors are packed by `pack`, and unpacked by `unpack` when a backward pass needs them:
+/// they may be on disk meanwhile, or compressed.
 ///
-/// `pack` is called with each saved tensor, as a constant; `unpack` with the result of `pack`, each time that the node runs,
-/// and returns a tensor of the same shape and element type, or a `Result` of one. Of nested calls the innermost applies.
-/// Tensors that no backward function needs are neither saved nor packed.
+/// `pack` is called with each saved tensor, as a constant; `unpack` with the result of `pack`, each time that the node
+/// runs, and returns a tensor of the same shape and element type, or a `Result` of one. Of nested calls the innermost
+/// applies. Tensors that no backward function needs are neither saved nor packed.
 ///
 /// A backward pass fails, and changes nothing, if `unpack` fails or panics.
 ///

@@ -12,8 +12,8 @@ use autograd_kernels::Element;
 
 /// A tensor, an array of floats, or a container of one.
 pub trait HoldsTensor {
-    /// Whether a parameter of this type would lose a gradient. Borrowed arrays, and arrays in a container, are data: they
-    /// were copied from tensors before.
+    /// Whether a parameter of this type would lose a gradient. Borrowed arrays, and arrays in a container, are data:
+    /// they were copied from tensors before.
     const AS_INPUT: bool = true;
     /// Whether a parameter that contains this type would lose a gradient.
     const INSIDE: bool = true;

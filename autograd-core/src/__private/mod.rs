@@ -37,7 +37,8 @@ pub use holds_tensor::{HoldsNone, HoldsTensor, Probe, Storage, is_value};
 use crate::function::output_edge;
 use ndarray::{Array, ArrayView, Dimension};
 
-/// Adds a function to the catalogue: its signature, its documentation, its name in the source, and the name of its test.
+/// Adds a function to the catalogue: its signature, its documentation, its name in the source, and the name of its
+/// test.
 #[cfg(feature = "catalogue")]
 #[doc(hidden)]
 #[macro_export]

@@ -7,8 +7,8 @@ use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::cell::Cell;
 use std::ptr::NonNull;
 
-/// The sizes of the blocks, each with the smallest size that it is used for: buffers of either element type, and nodes of a
-/// few inputs. With the allocator's share they take 80 and 128 bytes.
+/// The sizes of the blocks, each with the smallest size that it is used for: buffers of either element type, and nodes
+/// of a few inputs. With the allocator's share they take 80 and 128 bytes.
 const SIZES: [(usize, usize); 2] = [(72, 56), (120, 96)];
 
 const ALIGN: usize = align_of::<usize>();
@@ -75,8 +75,8 @@ pub(super) unsafe fn give_back(block: NonNull<u8>, layout: Layout) {
     }
 }
 
-/// Allocates memory, of a size that is not 0. It aborts instead of unwinding, as C functions do: callers then need no code
-/// to drop values.
+/// Allocates memory, of a size that is not 0. It aborts instead of unwinding, as C functions do: callers then need no
+/// code to drop values.
 #[inline(never)]
 extern "C" fn allocate(size: usize, align: usize) -> NonNull<Unused> {
     let layout = Layout::from_size_align(size, align).expect("the layout of a type");

@@ -1,8 +1,8 @@
 //! The number of handles on a shared value.
 //!
 //! # Note [Counting]
-//! Without weak handles, a handle with a count of one is the only one, and no other can be made: checking that takes a load,
-//! and so does dropping it. `Arc` needs a compare-exchange for the first and two subtractions for the second.
+//! Without weak handles, a handle with a count of one is the only one, and no other can be made: checking that takes a
+//! load, and so does dropping it. `Arc` needs a compare-exchange for the first and two subtractions for the second.
 //!
 //! Accesses by other handles must happen before the last one drops the value, or writes to it. Dropping a handle is
 //! therefore a release, and reading a count of one an acquire, as in `Arc`. The test below tries every interleaving of

@@ -1,8 +1,8 @@
 //! A counted pointer of one word to a trait object.
 //!
-//! Nodes of the tape are such objects. An `Arc<dyn Trait>` takes two words in each edge, counts weak handles too, and needs a
-//! virtual call for everything; here the *head*, which all objects have, is read directly, and dropping the last handle
-//! takes a load.
+//! Nodes of the tape are such objects. An `Arc<dyn Trait>` takes two words in each edge, counts weak handles too, and
+//! needs a virtual call for everything; here the *head*, which all objects have, is read directly, and dropping the
+//! last handle takes a load.
 
 use std::alloc::Layout;
 use std::marker::PhantomData;

@@ -28,8 +28,9 @@ impl<T: Element> Buffer<T> {
         Self::new(Elements::Owned(Memory(elements)), shape, Some(layout))
     }
 
-    /// Returns a view of the elements of `base` without a copy: transposed, sliced, broadcast. `look` converts an ndarray view
-    /// of `base` to a view into the same memory. All elements in row-major order, as after a reshape, need no layout.
+    /// Returns a view of the elements of `base` without a copy: transposed, sliced, broadcast. `look` converts an
+    /// ndarray view of `base` to a view into the same memory. All elements in row-major order, as after a reshape, need
+    /// no layout.
     pub(crate) fn part(
         base: &Self,
         look: impl for<'a> FnOnce(&'a ArrayViewD<'a, T>) -> ArrayViewD<'a, T>,

@@ -3,8 +3,8 @@
 /// Defines a struct of one field and a marker, `PhantomData` of its last parameter, with a function that converts a
 /// reference to the field to a reference to the struct, for any parameter.
 ///
-/// A tensor's rank is such a parameter: a reference to a tensor is converted to one of another rank without a copy, also of
-/// its handles.
+/// A tensor's rank is such a parameter: a reference to a tensor is converted to one of another rank without a copy,
+/// also of its handles.
 macro_rules! marked {
     (
         $(#[$attribute:meta])*

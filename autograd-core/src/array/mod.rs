@@ -1,7 +1,8 @@
 //! Buffers: arrays of any rank, shared by reference count and copied on write.
 //!
 //! A [`Buffer`] has its shape and strides, but no rank in its type: the engine is compiled once for each element type.
-//! Authors of functions use ndarray's typed arrays, which [`Buffer::view`] and [`Buffer::into_array`] make without copying.
+//! Authors of functions use ndarray's typed arrays, which [`Buffer::view`] and [`Buffer::into_array`] make without
+//! copying.
 //!
 //! The handle on a buffer is a `Counted` of `crate::alloc`; the memory of large arrays comes from
 //! `autograd_kernels::memory`.
@@ -25,8 +26,8 @@ use crate::alloc::Counted;
 use autograd_kernels::{Element, Shape, checks, memory, row_major};
 use layout::Layout;
 
-/// The most elements that a buffer stores in its counted part. A chain of scalar functions then needs one allocation for
-/// each value instead of two.
+/// The most elements that a buffer stores in its counted part. A chain of scalar functions then needs one allocation
+/// for each value instead of two.
 const INLINE: usize = 2;
 
 /// An array of any rank: elements, shape and strides. A clone is a second handle on the same array.
@@ -37,8 +38,8 @@ pub struct Buffer<T>(Counted<Body<T>>);
 struct Body<T> {
     elements: Elements<T>,
     shape: Shape,
-    /// `None` for row-major order from the first element on, as in nearly every array. Then the number of elements is that
-    /// of the shape.
+    /// `None` for row-major order from the first element on, as in nearly every array. Then the number of elements is
+    /// that of the shape.
     layout: Option<Box<Layout>>,
 }
 
@@ -47,8 +48,8 @@ enum Elements<T> {
     /// The first `shape.size()` of these elements.
     Inline([T; INLINE]),
     Owned(Memory<T>),
-    /// The elements of another buffer, with another shape or other strides. The base is never a `Part`, so a view of a view
-    /// does not keep a chain alive.
+    /// The elements of another buffer, with another shape or other strides. The base is never a `Part`, so a view of a
+    /// view does not keep a chain alive.
     Part(Buffer<T>),
     /// The memory of another owner, which is only read. The number of its elements is checked at each access.
     Foreign(Foreign<T>),
@@ -91,8 +92,8 @@ impl<T: Element> Buffer<T> {
         }))
     }
 
-    /// Takes over the array's memory if its elements are contiguous, in any order of axes. Copies the elements of an array
-    /// with gaps, such as a slice of a larger one.
+    /// Takes over the array's memory if its elements are contiguous, in any order of axes. Copies the elements of an
+    /// array with gaps, such as a slice of a larger one.
     #[inline]
     pub(crate) fn from_array<D: Dimension>(array: Array<T, D>) -> Self {
         if !array.is_standard_layout() {
@@ -232,7 +233,8 @@ impl<T: Element> Buffer<T> {
         Array::from_shape_vec(strided, elements).expect("the layout fits the memory")
     }
 
-    /// Converts to the elements in row-major order, without a copy if memory has that order and there is no other handle.
+    /// Converts to the elements in row-major order, without a copy if memory has that order and there is no other
+    /// handle.
     pub(crate) fn into_elements(self) -> Vec<T> {
         let buffer = match self.0.into_inner() {
             Ok(Body {

@@ -5,8 +5,8 @@ use autograd_kernels::Shape;
 /// The most axes that are stored without an allocation, if all lengths fit a `u32`.
 const INLINE: usize = 5;
 
-/// The shape of an output in its node. With it a node of one input and one saved tensor takes 128 bytes with the allocator's
-/// share, the largest size that glibc allocates and frees in a few instructions.
+/// The shape of an output in its node. With it a node of one input and one saved tensor takes 128 bytes with the
+/// allocator's share, the largest size that glibc allocates and frees in a few instructions.
 #[derive(Clone, Debug)]
 #[doc(hidden)]
 pub struct PackedShape(Repr);

@@ -11,8 +11,8 @@ thread_local! {
     pub(super) static WATCHING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `body`, in which a backward pass fails if a gradient is not a number; the error names the function that computed
-/// the gradient.
+/// Runs `body`, in which a backward pass fails if a gradient is not a number; the error names the function that
+/// computed the gradient.
 ///
 /// Every gradient is read, which takes time: use it to find a fault. Errors have the line of `apply` in any case.
 ///

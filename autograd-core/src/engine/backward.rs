@@ -20,9 +20,9 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// adds each to its leaf's [`grad`](Self::grad).
     ///
     /// # Errors
-    /// If the tensor does not have exactly one element, or does not require grad; if an earlier pass freed the graph; or
-    /// if a backward function fails or returns a gradient of the wrong shape. After an error, or a panic of a backward
-    /// function, the graph and all accumulated gradients are unchanged.
+    /// If the tensor does not have exactly one element, or does not require grad; if an earlier pass freed the graph;
+    /// or if a backward function fails or returns a gradient of the wrong shape. After an error, or a panic of a
+    /// backward function, the graph and all accumulated gradients are unchanged.
     ///
     /// ```
     /// use pullback::Tensor;
@@ -125,8 +125,8 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
         }
     }
 
-    /// Records the pass, so that its gradients can be differentiated, and retains the saved values. A leaf then holds its
-    /// gradient, and the gradient holds the graph with the leaf, so nothing is freed before [`Tensor::zero_grad`].
+    /// Records the pass, so that its gradients can be differentiated, and retains the saved values. A leaf then holds
+    /// its gradient, and the gradient holds the graph with the leaf, so nothing is freed before [`Tensor::zero_grad`].
     /// [`grad`](crate::grad()) returns gradients instead, without such a cycle.
     ///
     /// ```
@@ -147,9 +147,9 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
         }
     }
 
-    /// Sets whether a node's saved values are freed as soon as the node has run, instead of at the end of the pass. This
-    /// lowers the peak of memory, but after a pass that fails, the nodes that ran are freed. Without effect if the graph
-    /// is retained.
+    /// Sets whether a node's saved values are freed as soon as the node has run, instead of at the end of the pass.
+    /// This lowers the peak of memory, but after a pass that fails, the nodes that ran are freed. Without effect if the
+    /// graph is retained.
     pub fn free_early(self, free_early: bool) -> Self {
         Self { free_early, ..self }
     }

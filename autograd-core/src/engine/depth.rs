@@ -2,10 +2,10 @@
 //!
 //! # Note [Depth]
 //! A backward function may start a pass, whose backward functions may start passes. Each pass takes stack: some
-//! kilobytes of the engine's, and the frames of user code. A pass that starts further than `ROOM` below the first on its
-//! thread therefore runs on a new thread, with its own stack, while this thread blocks: deep recursion takes memory, and
-//! never overflows a stack. The criterion is the stack in use, not the number of passes, so it includes the user's
-//! frames. The new thread takes over the modes of this one.
+//! kilobytes of the engine's, and the frames of user code. A pass that starts further than `ROOM` below the first on
+//! its thread therefore runs on a new thread, with its own stack, while this thread blocks: deep recursion takes
+//! memory, and never overflows a stack. The criterion is the stack in use, not the number of passes, so it includes the
+//! user's frames. The new thread takes over the modes of this one.
 
 use std::cell::Cell;
 use std::panic::resume_unwind;

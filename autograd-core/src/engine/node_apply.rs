@@ -18,8 +18,9 @@ impl Node {
     ///
     /// # Errors
     /// If the gradients differ from the outputs in number, shape or element type, the saved values were freed, or the
-    /// backward function fails or returns a gradient of the wrong shape. In forward mode, if a gradient has a tangent or
-    /// the function was applied to an input with a tangent: a node saves no tangents, so those of the result are unknown.
+    /// backward function fails or returns a gradient of the wrong shape. In forward mode, if a gradient has a tangent
+    /// or the function was applied to an input with a tangent: a node saves no tangents, so those of the result are
+    /// unknown.
     ///
     /// ```
     /// use pullback::Tensor;

@@ -244,8 +244,8 @@ impl<'g> Pass<'g> {
     }
 
     /// Calls the hooks of leaves before their gradients are accumulated, or returned: then the nodes of the leaves do
-    /// not run, and their prehooks are not called. Returns whether there are hooks to call after accumulation. The hooks
-    /// of a pass above a floor are called by the pass that contains it.
+    /// not run, and their prehooks are not called. Returns whether there are hooks to call after accumulation. The
+    /// hooks of a pass above a floor are called by the pass that contains it.
     pub(super) fn call_leaf_hooks(&mut self, accumulates: bool) -> Result<bool, Error> {
         let mut has_later_hooks = false;
         if !HookSlot::any_in_use() || self.floor > 0 {

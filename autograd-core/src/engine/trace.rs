@@ -93,8 +93,8 @@ pub fn trace<R>(body: impl FnOnce() -> R) -> (R, Vec<TraceEvent>) {
     (result, events)
 }
 
-/// Sorts events by their start. An event is recorded when its node has run, after the nodes inside it; of two events with
-/// the same start, the longer is the outer one, and viewers need it first.
+/// Sorts events by their start. An event is recorded when its node has run, after the nodes inside it; of two events
+/// with the same start, the longer is the outer one, and viewers need it first.
 fn sort(events: &mut [TraceEvent]) {
     events.sort_by_key(|event| (event.start, Reverse(event.duration)));
 }

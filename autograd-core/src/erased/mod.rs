@@ -1,7 +1,7 @@
 //! Tensors without element type and rank in their type, and conversions of typed tensors to them.
 //!
-//! Code that takes a function of tensors, such as a gradient check or forward mode, is written once on these; `typed` has
-//! the forms of inputs and outputs of functions.
+//! Code that takes a function of tensors, such as a gradient check or forward mode, is written once on these; `typed`
+//! has the forms of inputs and outputs of functions.
 
 mod typed;
 

@@ -1,5 +1,5 @@
-//! Inputs and outputs of functions, with their types: a tensor, a list, or a tuple of these; and their conversions to and
-//! from `AnyTensor`s.
+//! Inputs and outputs of functions, with their types: a tensor, a list, or a tuple of these; and their conversions to
+//! and from `AnyTensor`s.
 
 use ndarray::Dimension;
 
@@ -8,8 +8,8 @@ use crate::error::{Error, ErrorKind};
 use crate::tensor::Tensor;
 use autograd_kernels::Element;
 
-/// The tensor inputs of a function: a tensor by reference, a list of tensors of one type (a slice, an array or a vector by
-/// reference), or a tuple of up to twelve of these. The element types and ranks of a tuple's tensors may differ.
+/// The tensor inputs of a function: a tensor by reference, a list of tensors of one type (a slice, an array or a vector
+/// by reference), or a tuple of up to twelve of these. The element types and ranks of a tuple's tensors may differ.
 ///
 /// Errors count the tensors from 0, and those of a list one by one. A generic rank must be `'static`:
 /// `D: Dimension + 'static`.

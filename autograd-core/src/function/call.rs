@@ -16,7 +16,8 @@ use crate::tape::{AnyGradient, BackwardCall, Edge, Gradient, Node, once_differen
 use crate::tensor::Tensor;
 use autograd_kernels::Element;
 
-/// One call of a function's backward: returns the incoming gradients and saved tensors, and takes the computed gradients.
+/// One call of a function's backward: returns the incoming gradients and saved tensors, and takes the computed
+/// gradients.
 pub struct Call<'a> {
     inner: BackwardCall<'a>,
     /// The edges of the incoming gradients under `create_graph`.
@@ -66,8 +67,8 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Ends the call after the backward functions have run: returns whether a saved tensor was unpacked, or the error of a
-    /// gradient.
+    /// Ends the call after the backward functions have run: returns whether a saved tensor was unpacked, or the error
+    /// of a gradient.
     #[inline]
     pub(crate) fn finish(self) -> Result<bool, Error> {
         match self.failure {

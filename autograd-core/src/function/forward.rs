@@ -193,8 +193,8 @@ impl ForwardCall {
         .of(self.function, self.applied_at)
     }
 
-    /// Makes a tangent of an array: its missing history must not be lost silently, in a backward pass or in an outer run
-    /// of forward mode.
+    /// Makes a tangent of an array: its missing history must not be lost silently, in a backward pass or in an outer
+    /// run of forward mode.
     fn once<T: Element>(&self, buffer: Buffer<T>) -> RawTensor<T> {
         let mut tangent = RawTensor::new(buffer, None);
         if self.edges.iter().any(Option::is_some) {
@@ -223,8 +223,8 @@ fn lose_tangents<T: Element, D: Dimension>(output: &Tensor<T, D>) {
     }
 }
 
-/// A tangent that a `#[jvp]` rule may return for an output: an array or, to be differentiable again, a tensor; `None` for
-/// zeros.
+/// A tangent that a `#[jvp]` rule may return for an output: an array or, to be differentiable again, a tensor; `None`
+/// for zeros.
 #[diagnostic::on_unimplemented(
     message = "the `#[jvp]` rule returns `{Self}`, which is not a tangent of a `{T}` output of this rank",
     label = "not the tangent's type",

@@ -29,8 +29,8 @@ pub struct Rule<S: 'static> {
     pub backward: fn(S, &mut Call<'_>) -> Result<(), Error>,
 }
 
-/// A saved value, which all passes share. `V` has no bounds here: they are checked where the value is saved. Cloning runs
-/// no user code: it happens under a node's lock.
+/// A saved value, which all passes share. `V` has no bounds here: they are checked where the value is saved. Cloning
+/// runs no user code: it happens under a node's lock.
 pub struct SavedValue<V: 'static> {
     /// `Some` until it is dropped.
     value: Option<Arc<dyn Any + Send + Sync>>,
@@ -205,8 +205,8 @@ struct FunctionNode<S: 'static, E: EdgeList, O: OutputList> {
     contents: Mutex<Contents<S>>,
 }
 
-/// The saved values and hooks of a node. With hooks they are boxed, so that nodes without hooks stay small: with two more
-/// words a node of one input would not fit the blocks that threads reuse.
+/// The saved values and hooks of a node. With hooks they are boxed, so that nodes without hooks stay small: with two
+/// more words a node of one input would not fit the blocks that threads reuse.
 enum Contents<S> {
     Live(S),
     Freed,

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// The description of a function: inputs, outputs, saved values, and how often it is differentiable. The attribute reads
-/// it from the signatures of forward and backward functions.
+/// The description of a function: inputs, outputs, saved values, and how often it is differentiable. The attribute
+/// reads it from the signatures of forward and backward functions.
 ///
 /// ```
 /// use pullback::Function;
@@ -106,7 +106,8 @@ impl Signature {
         }
     }
 
-    /// Returns the name of the parameter of backward for the gradient of a differentiable output; of a list with an index.
+    /// Returns the name of the parameter of backward for the gradient of a differentiable output; of a list with an
+    /// index.
     pub(crate) fn gradient_name(&self, output: usize, index: usize) -> Option<String> {
         let outputs = || self.outputs.iter().filter(|output| output.differentiable);
         let OutputSignature { name, list, .. } = *outputs().nth(output)?;

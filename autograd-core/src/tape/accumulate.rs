@@ -17,7 +17,8 @@ pub(crate) fn accumulate(sum: &mut Option<AnyGradient>, new: AnyGradient) {
     *sum = Some(match (old.split(), new.split()) {
         (Any::F32(old), Any::F32(new)) => plus(old, new).into(),
         (Any::F64(old), Any::F64(new)) => plus(old, new).into(),
-        // INVARIANT: an edge leads to one output of one element type, and generated code returns gradients of that type.
+        // INVARIANT: an edge leads to one output of one element type, and generated code returns gradients of that
+        // type.
         _ => unreachable!("gradients of one output have one element type"),
     });
 }

@@ -17,8 +17,8 @@ pub(crate) fn drop_edges(edges: &mut [Option<Edge>]) {
     let mut pending = Vec::new();
     take(edges, &mut next, &mut pending);
     while let Some(mut node) = next.take().or_else(|| pending.pop()) {
-        // When two threads drop the last two handles at once, `get_mut` may fail on both. Dropping the handle then drops
-        // the node, which starts a new loop.
+        // When two threads drop the last two handles at once, `get_mut` may fail on both. Dropping the handle then
+        // drops the node, which starts a new loop.
         if let Some(node) = node.0.get_mut() {
             take(node.edges_mut(), &mut next, &mut pending);
         }

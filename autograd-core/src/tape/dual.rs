@@ -2,8 +2,8 @@
 //!
 //! # Note [Depths]
 //! A *run* is one execution of forward mode, such as a call of [`jvp`](crate::jvp). Each run has its own depth, larger
-//! than those of all runs before it. A tensor may have a tangent for each of several nested runs: the outermost layer is
-//! the tangent of the largest depth, and the tensor below it, its *primal*, has the tangents of smaller depths. A
+//! than those of all runs before it. A tensor may have a tangent for each of several nested runs: the outermost layer
+//! is the tangent of the largest depth, and the tensor below it, its *primal*, has the tangents of smaller depths. A
 //! function removes the largest depth of its inputs, is applied to the primals, and adds the tangent that its rule
 //! computes, including tangents of smaller depths: so derivatives of different runs never mix.
 

@@ -223,8 +223,8 @@ impl Hooks {
         Ok(())
     }
 
-    /// Calls the hooks after the accumulation of a leaf's gradient. The results of node hooks are ignored: a leaf has no
-    /// inputs.
+    /// Calls the hooks after the accumulation of a leaf's gradient. The results of node hooks are ignored: a leaf has
+    /// no inputs.
     pub(crate) fn after_accumulation(&self, leaf: &Node, grad: AnyGradient) {
         let mut grad = Some(grad);
         for hook in self.post_accumulate.iter().filter_map(Hook::get) {
@@ -258,7 +258,8 @@ pub(crate) enum Hooking {
     All,
 }
 
-/// Runs the backward of a node with its hooks. `latest` returns the hooks after backward, which may have registered some.
+/// Runs the backward of a node with its hooks. `latest` returns the hooks after backward, which may have registered
+/// some.
 #[cold]
 pub(crate) fn run_with_hooks(
     hooks: &Hooks,

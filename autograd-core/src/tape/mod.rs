@@ -5,13 +5,14 @@
 //! when the last result is dropped, its nodes are dropped, and with them the values that they saved.
 //!
 //! # Note [No cycles]
-//! A saved *output* would make a node own itself. A node therefore saves buffers, never tensors; when its backward runs,
-//! each buffer gets its edge again: one of the node's own edges for an input, one to the node itself for an output.
+//! A saved *output* would make a node own itself. A node therefore saves buffers, never tensors; when its backward
+//! runs, each buffer gets its edge again: one of the node's own edges for an input, one to the node itself for an
+//! output.
 //!
 //! # Note [Sequence numbers]
-//! Each node's number is larger than those of the nodes it points to, on whatever threads they were made: it is one more
-//! than the largest of them and of the last number of its thread. Running nodes in decreasing order therefore runs a node
-//! after all that use it, without counting them first.
+//! Each node's number is larger than those of the nodes it points to, on whatever threads they were made: it is one
+//! more than the largest of them and of the last number of its thread. Running nodes in decreasing order therefore runs
+//! a node after all that use it, without counting them first.
 //!
 //! # Note [Floors]
 //! The nodes of the examples of a `vmap` are recorded above a *floor*: a number that is larger than those of all nodes
@@ -66,8 +67,8 @@ use crate::array::PackedShape;
 use crate::error::{Error, ErrorKind};
 use crate::thread::Scoped;
 
-/// One recorded use of a function, returned by [`Tensor::grad_fn`](crate::Tensor::grad_fn). A leaf's node accumulates its
-/// gradient.
+/// One recorded use of a function, returned by [`Tensor::grad_fn`](crate::Tensor::grad_fn). A leaf's node accumulates
+/// its gradient.
 ///
 /// ```
 /// use pullback::Tensor;
@@ -137,8 +138,8 @@ impl Node {
         self.header().applied_at
     }
 
-    /// Marks that an input of the function had a tangent. The node does not save it, so the tangents of its gradients are
-    /// unknown.
+    /// Marks that an input of the function had a tangent. The node does not save it, so the tangents of its gradients
+    /// are unknown.
     pub(crate) fn lose_tangents(&self) {
         self.0.flag().store(true, Ordering::Relaxed);
     }

@@ -8,8 +8,8 @@ use std::panic::Location;
 use crate::error::{Error, ErrorKind};
 use crate::tape::{AnyGradient, BackwardCall, Edge, InternalRule, internal_node};
 
-/// Returns `derivative`, which a rule of `function` computed on arrays from tensors at `edges`, with a node that returns
-/// an error when it is differentiated.
+/// Returns `derivative`, which a rule of `function` computed on arrays from tensors at `edges`, with a node that
+/// returns an error when it is differentiated.
 pub(crate) fn once_differentiable(
     function: &'static str,
     applied_at: &'static Location<'static>,

@@ -25,8 +25,8 @@ pub struct SavedInfo {
     pub shape: Option<Shape>,
     /// The type of the value, or of the tensor's elements: `f32` or `f64`.
     pub ty: &'static str,
-    /// The size in bytes of the tensor's elements, or of the value by [`size_of`], without memory that it owns elsewhere.
-    /// 0 for a tensor that [`saved_tensors_hooks`](crate::saved_tensors_hooks) have packed.
+    /// The size in bytes of the tensor's elements, or of the value by [`size_of`], without memory that it owns
+    /// elsewhere. 0 for a tensor that [`saved_tensors_hooks`](crate::saved_tensors_hooks) have packed.
     pub bytes: usize,
     /// The address and the size in bytes of the memory that is held: all of it, even if the tensor is a view of a part.
     /// Saved tensors or values with the same address share memory. `None` if nothing else can share it.

@@ -79,8 +79,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         Self::from_raw(RawTensor::new(self.raw.buffer.clone(), None))
     }
 
-    /// Returns a copy of the gradient that backward passes have accumulated; `None` before the first pass, and for computed
-    /// tensors without [`retain_grad`](Self::retain_grad).
+    /// Returns a copy of the gradient that backward passes have accumulated; `None` before the first pass, and for
+    /// computed tensors without [`retain_grad`](Self::retain_grad).
     ///
     /// ```
     /// use pullback::Tensor;

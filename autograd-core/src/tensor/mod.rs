@@ -1,7 +1,7 @@
 //! Tensors: a value, and the edge to the node that computed it.
 //!
-//! This file has the value; `grad` has gradients; `update` changes values and gradients in place; `reuse` computes in the
-//! memory of an operand.
+//! This file has the value; `grad` has gradients; `update` changes values and gradients in place; `reuse` computes in
+//! the memory of an operand.
 
 mod grad;
 mod reuse;
@@ -79,9 +79,9 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         Self::from_raw(RawTensor::new(buffer, None))
     }
 
-    /// Makes a constant of the elements of `owner`, in row-major order, without a copy. The owner is dropped with the last
-    /// tensor or node that uses the memory. The memory is never written to, except that of a `Vec`, which the tensor takes
-    /// over.
+    /// Makes a constant of the elements of `owner`, in row-major order, without a copy. The owner is dropped with the
+    /// last tensor or node that uses the memory. The memory is never written to, except that of a `Vec`, which the
+    /// tensor takes over.
     ///
     /// # Panics
     /// If `D` has another rank, or the owner does not have as many elements as the shape, at this call or later.
@@ -143,8 +143,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         self.raw.buffer.into_array()
     }
 
-    /// Returns the elements in row-major order, without a copy if the memory has that order and no other tensor and no node
-    /// holds it.
+    /// Returns the elements in row-major order, without a copy if the memory has that order and no other tensor and no
+    /// node holds it.
     pub fn into_elements(self) -> Vec<T> {
         self.raw.buffer.into_elements()
     }

@@ -1,8 +1,8 @@
 //! Results in the memory of an operand.
 //!
-//! An operator that takes a tensor by value, such as the product in `&x * &y + 1.0`, may overwrite its elements if no other
-//! handle holds them: nodes and other tensors have their own handles. Only plain values are overwritten, with results of
-//! plain values, so that nothing has to be recorded.
+//! An operator that takes a tensor by value, such as the product in `&x * &y + 1.0`, may overwrite its elements if no
+//! other handle holds them: nodes and other tensors have their own handles. Only plain values are overwritten, with
+//! results of plain values, so that nothing has to be recorded.
 
 use ndarray::Dimension;
 
@@ -24,8 +24,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         true
     }
 
-    /// Replaces each element by `f` of it and that of `other` if no other handle holds the memory and the shapes are equal,
-    /// and returns whether it did.
+    /// Replaces each element by `f` of it and that of `other` if no other handle holds the memory and the shapes are
+    /// equal, and returns whether it did.
     #[inline]
     pub(crate) fn zip_in_place<E: Dimension>(
         &mut self,
@@ -44,8 +44,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         true
     }
 
-    /// Returns `f` of each element and that of `other`, if nothing has to be recorded, in this tensor's memory if no other
-    /// handle holds it. Otherwise returns the tensor as `Err`.
+    /// Returns `f` of each element and that of `other`, if nothing has to be recorded, in this tensor's memory if no
+    /// other handle holds it. Otherwise returns the tensor as `Err`.
     ///
     /// # Panics
     /// If the shapes differ.

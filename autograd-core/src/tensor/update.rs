@@ -10,8 +10,8 @@ use crate::tape::{AnyGradient, Gradient};
 use autograd_kernels::Element;
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// Changes the value of a leaf or a constant in place; its gradient and hooks stay. Clones and recorded graphs keep the
-    /// former value, so the gradients of a graph are those of the former value.
+    /// Changes the value of a leaf or a constant in place; its gradient and hooks stay. Clones and recorded graphs keep
+    /// the former value, so the gradients of a graph are those of the former value.
     ///
     /// # Panics
     /// If the tensor was computed from tensors that require grad, or has a tangent: its history would be wrong.
@@ -65,9 +65,9 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         Some(look(self.grad_buffer()?.view()))
     }
 
-    /// Changes the accumulated gradient of a leaf in place, and drops its history. Without a gradient, returns `None` and
-    /// does not call `change`. A gradient that a pass on another thread adds meanwhile is added to the changed one; if
-    /// `change` panics, the gradient is removed.
+    /// Changes the accumulated gradient of a leaf in place, and drops its history. Without a gradient, returns `None`
+    /// and does not call `change`. A gradient that a pass on another thread adds meanwhile is added to the changed one;
+    /// if `change` panics, the gradient is removed.
     pub fn update_grad<R>(&self, change: impl FnOnce(ArrayViewMut<'_, T, D>) -> R) -> Option<R> {
         let leaf = self.leaf()?;
         // Taken out, so that no lock is held while user code runs.

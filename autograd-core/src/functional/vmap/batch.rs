@@ -7,8 +7,8 @@ use crate::error::Error;
 use crate::tensor::Tensor;
 use autograd_kernels::Element;
 
-/// The inputs of [`vmap`](super::vmap): a tensor by reference, a list of tensors, or a tuple of up to twelve of these, all with an axis
-/// for the examples.
+/// The inputs of [`vmap`](super::vmap): a tensor by reference, a list of tensors, or a tuple of up to twelve of these,
+/// all with an axis for the examples.
 ///
 /// ```
 /// use pullback::functional::{Batch, vmap};
