@@ -123,6 +123,9 @@ impl Functional {
     }
 
     /// Like [`jvp`](super::jvp), with these options.
+    ///
+    /// # Panics
+    /// If a list of tangents is not as long as that of its inputs.
     #[track_caller]
     pub fn jvp<I, O, F>(self, function: F, inputs: I, tangents: I) -> Result<(O, O), Error>
     where
