@@ -1,6 +1,6 @@
 //! Examples are what a user of `pullback` can copy: they name no other crate of the workspace.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use crate::sources::{fences, files, root, short, text};
 
@@ -18,7 +18,7 @@ const FOLDERS: [&str; 9] = [
 ];
 
 /// Returns the documentation in a file: a whole Markdown file, or the lines of `///` and `//!`.
-fn documentation(file: &PathBuf) -> String {
+fn documentation(file: &Path) -> String {
     let text = text(file);
     if file.extension().is_some_and(|extension| extension == "md") {
         return text;
@@ -49,7 +49,7 @@ fn without_texts(code: &str) -> String {
 
 #[test]
 fn examples_name_no_crate_but_pullback() {
-    let mut found = String::new();
+    let mut found = Vec::new();
     let mut seen = 0;
     let all = FOLDERS.map(|folder| root().join(folder));
     let all = all
@@ -63,12 +63,19 @@ fn examples_name_no_crate_but_pullback() {
             let mut shown = code.lines().filter(|line| !line.trim().starts_with("# "));
             let line = shown.find(|line| line.contains("autograd_"));
             if let Some(line) = line {
-                found += &format!("\n{}: `{}`: write `pullback::…`", short(&file), line.trim());
+                found.push(format!(
+                    "{}: `{}`: write `pullback::…`",
+                    short(&file),
+                    line.trim()
+                ));
             }
         }
     }
     assert!(seen > 200, "{seen} examples");
-    assert!(found.is_empty(), "examples that a user cannot copy:{found}");
+    assert!(
+        found.is_empty(),
+        "examples that a user cannot copy: {found:#?}"
+    );
 }
 
 /// The compiler shows these notes to users.

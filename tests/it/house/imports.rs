@@ -52,7 +52,9 @@ pub(super) struct Used {
 impl Used {
     pub(super) fn by(items: &[Item]) -> Self {
         let mut used = Self::default();
-        items.iter().for_each(|item| used.visit_item(item));
+        for item in items {
+            used.visit_item(item);
+        }
         used
     }
 

@@ -56,7 +56,7 @@ fn crates() -> Vec<(String, &'static str)> {
 
 #[test]
 fn nothing_is_imported_through_the_root_of_its_own_crate() {
-    let mut found = String::new();
+    let mut found = Vec::new();
     for (folder, name) in crates() {
         let sources = read(&folder);
         for import in imports::of(&sources, name) {
@@ -65,11 +65,13 @@ fn nothing_is_imported_through_the_root_of_its_own_crate() {
                 let name = import.path.last().map_or("", String::as_str);
                 let file = short(&sources.modules[&import.from].file);
                 let home = import.home.join("::");
-                found += &format!("\n{file} imports `{written}`: write `crate::{home}::{name}`");
+                found.push(format!(
+                    "{file} imports `{written}`: write `crate::{home}::{name}`"
+                ));
             }
         }
     }
-    assert!(found.is_empty(), "imports through `lib.rs`:{found}");
+    assert!(found.is_empty(), "imports through `lib.rs`: {found:#?}");
 }
 
 #[test]

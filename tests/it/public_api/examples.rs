@@ -39,14 +39,12 @@ fn files(source: &str, with: &mut BTreeSet<String>, without: &mut BTreeSet<Strin
 
 fn has_example(module: &Module) -> bool {
     let mut documentation = Documentation(String::new());
-    module
-        .attributes
-        .iter()
-        .for_each(|of| documentation.visit_attribute(of));
-    module
-        .items
-        .iter()
-        .for_each(|item| documentation.visit_item(item));
+    for attribute in &module.attributes {
+        documentation.visit_attribute(attribute);
+    }
+    for item in &module.items {
+        documentation.visit_item(item);
+    }
     documentation.has_example()
 }
 
