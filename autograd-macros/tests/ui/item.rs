@@ -306,6 +306,25 @@ mod two_attributes {
     }
 }
 
+mod two_blocks_for_one_type {
+    use super::*;
+    pub struct Scale<T>(T);
+    #[custom_function]
+    impl<T: Element> Scale<T> {
+        #[forward]
+        pub fn forward(x: ArrayView1<T>, k: T) -> Array1<T> { &x * k }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<T>, k: T) -> Array1<T> { &grad_output * k }
+    }
+    #[custom_function]
+    impl<T: Element> Scale<T> {
+        #[forward]
+        pub fn forward(x: ArrayView1<T>) -> Array1<T> { x.to_owned() }
+        #[backward]
+        fn backward(grad_output: ArrayView1<T>) -> Array1<T> { grad_output.to_owned() }
+    }
+}
+
 mod two_forwards {
     use super::*;
     pub struct Square;

@@ -176,6 +176,18 @@ mod tensors_in_lower_order {
     pub fn scale(x: ArrayView1<f32>, factor: f32) -> Array1<f32> { &x * factor }
 }
 
+mod two_functions_of_one_name {
+    use super::*;
+    #[custom_function(grad(x) = 2.0 * &grad_output)]
+    pub fn twice(x: ArrayView1<f64>) -> Array1<f64> { 2.0 * &x }
+    #[custom_function(grad(x) = 2.0 * &grad_output)]
+    fn twice(x: ArrayView1<f64>) -> Array1<f64> { 2.0 * &x }
+    #[custom_function(elementwise)]
+    fn thrice<T: pullback::Real>(x: T) -> T { 3.0 * x }
+    #[custom_function(elementwise)]
+    fn thrice<T: pullback::Real>(x: T) -> T { 3.0 * x }
+}
+
 mod unknown_argument {
     use super::*;
     #[custom_function(gard(x) = &grad_output * *factor)]
