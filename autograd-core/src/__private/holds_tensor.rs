@@ -142,7 +142,7 @@ mod tests {
 
     type Real = f64;
 
-    /// As input, as output.
+    /// Returns whether a type is a tensor as an input, and as an output.
     macro_rules! probed {
         ($ty:ty) => {
             (<Probe<$ty>>::AS_INPUT, <Probe<$ty>>::AS_OUTPUT)

@@ -62,7 +62,7 @@ pub enum ErrorKind {
     OnceDifferentiable,
     /// An elementwise function was differentiated more often than its derivatives were generated for.
     OrderExceeded {
-        /// How often the function can be differentiated.
+        /// The highest order of a derivative of the function.
         order: usize,
     },
     /// Inside [`detect_anomaly`](crate::detect_anomaly), a backward function returned a gradient that is not

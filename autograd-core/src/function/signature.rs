@@ -25,7 +25,7 @@ pub struct Signature {
     pub outputs: &'static [OutputSignature],
     /// The saved values, and the gradients that need them.
     pub saved: &'static [SavedSignature],
-    /// How often the function can be differentiated.
+    /// The highest order of a derivative of the function.
     pub order: Order,
     /// Whether the function has a rule for forward mode.
     pub forward_mode: bool,

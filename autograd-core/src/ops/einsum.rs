@@ -18,7 +18,7 @@ use crate::tensor::{Tensor, TensorD};
 /// Operands are multiplied from left to right, each time as products of matrices, without copies.
 ///
 /// # Panics
-/// If `formula` is not valid, it does not name as many axes as an operand has, or axes of one name have different
+/// If `equation` is not valid, it does not name as many axes as an operand has, or axes of one name have different
 /// lengths.
 ///
 /// ```
@@ -33,8 +33,8 @@ use crate::tensor::{Tensor, TensorD};
 /// ```
 #[must_use]
 #[track_caller]
-pub fn einsum<O: EinsumOperands>(formula: &str, operands: O) -> TensorD<O::Element> {
-    contracted(formula, &operands.to_dyn())
+pub fn einsum<O: EinsumOperands>(equation: &str, operands: O) -> TensorD<O::Element> {
+    contracted(equation, &operands.to_dyn())
 }
 
 /// The operands of [`einsum`]: a tuple of up to eight references to tensors of any ranks; or a reference to a slice, an
@@ -99,15 +99,15 @@ tuples!(D0 0, D1 1, D2 2, D3 3, D4 4, D5 5, D6 6);
 tuples!(D0 0, D1 1, D2 2, D3 3, D4 4, D5 5, D6 6, D7 7);
 
 #[track_caller]
-fn contracted<T: Element>(formula: &str, operands: &[TensorD<T>]) -> TensorD<T> {
+fn contracted<T: Element>(equation: &str, operands: &[TensorD<T>]) -> TensorD<T> {
     let shapes: Vec<&[usize]> = operands.iter().map(Tensor::shape).collect();
-    let parsed = parse(formula, &shapes).and_then(|parsed| {
+    let parsed = parse(equation, &shapes).and_then(|parsed| {
         let lengths = parsed.lengths(&shapes)?;
         Ok((parsed, lengths))
     });
-    let (Formula { inputs, output }, lengths) = match parsed {
+    let (Equation { inputs, output }, lengths) = match parsed {
         Ok(parsed) => parsed,
-        Err(reason) => panic!("einsum `{formula}` of tensors of shapes {shapes:?}: {reason}"),
+        Err(reason) => panic!("einsum `{equation}` of tensors of shapes {shapes:?}: {reason}"),
     };
     let shape_of = |names: &[u8]| -> Vec<usize> {
         names
@@ -147,18 +147,18 @@ fn contracted<T: Element>(formula: &str, operands: &[TensorD<T>]) -> TensorD<T> 
 
 /// The names of the axes of all operands and of the output. Axes of `...` are numbered from the last, above the
 /// letters.
-struct Formula {
+struct Equation {
     inputs: Vec<Vec<u8>>,
     output: Vec<u8>,
 }
 
 const DOTS: u8 = 128;
 
-fn parse(formula: &str, shapes: &[&[usize]]) -> Result<Formula, String> {
-    let formula: String = formula.split_whitespace().collect();
-    let (inputs, output) = match formula.split_once("->") {
+fn parse(equation: &str, shapes: &[&[usize]]) -> Result<Equation, String> {
+    let equation: String = equation.split_whitespace().collect();
+    let (inputs, output) = match equation.split_once("->") {
         Some((inputs, output)) => (inputs, Some(output)),
-        None => (&*formula, None),
+        None => (&*equation, None),
     };
     let inputs: Vec<&str> = inputs.split(',').collect();
     if inputs.len() != shapes.len() {
@@ -205,7 +205,7 @@ fn parse(formula: &str, shapes: &[&[usize]]) -> Result<Formula, String> {
             return Err(format!("no tensor has the output's `{letter}`"));
         }
     }
-    Ok(Formula { inputs, output })
+    Ok(Equation { inputs, output })
 }
 
 /// Parses the names of one operand, with `dots` axes for `...`.
@@ -239,7 +239,7 @@ fn numbers(dots: usize) -> Result<Vec<u8>, String> {
     }
 }
 
-impl Formula {
+impl Equation {
     /// Returns the length of each name.
     fn lengths(&self, shapes: &[&[usize]]) -> Result<[usize; 256], String> {
         let mut lengths = [1; 256];

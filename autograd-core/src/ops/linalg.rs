@@ -35,7 +35,7 @@ fn factors<T: Element>(function: &'static str, a: &ArrayView2<'_, T>) -> Result<
     })
 }
 
-/// Why a gradient may expect a solution: forward has solved a system with the same matrix.
+/// The reason why a gradient may expect a solution: forward has solved a system with the same matrix.
 const SOLVED: &str = "a matrix that was factored once";
 
 /// The X of AX = B, or of `AᵀX = B`.

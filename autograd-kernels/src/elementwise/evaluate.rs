@@ -15,7 +15,7 @@ use crate::parallel::{split_each_mut, worth};
 
 /// An input of an evaluation.
 enum Source<'a, T: Element> {
-    /// The same element everywhere.
+    /// One element for all results.
     Repeated(T),
     /// One element for each result.
     Whole(Cow<'a, [T]>),

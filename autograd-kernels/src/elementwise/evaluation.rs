@@ -30,9 +30,9 @@ pub enum Evaluation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
     All,
-    /// Of `Partials` of order 1, the derivative with respect to this input.
+    /// For `Partials` of order 1, the derivative with respect to this input alone.
     Input(usize),
-    /// Of `Partials` of order 2, those with respect to the inputs themselves, where no gradient has a direction.
+    /// For `Partials` of order 2, the derivatives with respect to the inputs themselves, where no gradient has a direction.
     Inputs,
 }
 

@@ -12,7 +12,7 @@ pub fn ordinary(shape: &[usize], seed: usize) -> ArrayD<f64> {
     })
 }
 
-/// Which numbers the inputs have.
+/// The numbers in the inputs.
 #[derive(Clone, Copy, Debug)]
 pub enum Fill {
     Ordinary,

@@ -1,4 +1,4 @@
-//! When hooks are called.
+//! The order in which hooks are called.
 
 use std::sync::{Arc, Mutex};
 

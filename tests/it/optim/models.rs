@@ -1,4 +1,4 @@
-//! Which parameters a step updates, and with the settings of which group.
+//! The parameters that a step updates, each with the settings of its group.
 
 use pullback::ndarray::{Ix1, array};
 use pullback::nn::{AnyParameter, Borrowed};

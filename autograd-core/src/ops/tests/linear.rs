@@ -118,11 +118,11 @@ fn einsum_is_what_it_says() {
         "ij,kl->ljik",
         "...j,j...->...",
     ];
-    for formula in of_two {
-        gradchecks!(|(x, y)| einsum(formula, &[x, y]), (&x, &y), "{formula}");
+    for equation in of_two {
+        gradchecks!(|(x, y)| einsum(equation, &[x, y]), (&x, &y), "{equation}");
     }
-    for formula in ["ii", "ii->i", "ij->ji", "i...->..."] {
-        gradchecks!(|x| einsum(formula, &[x]), &square, "{formula}");
+    for equation in ["ii", "ii->i", "ij->ji", "i...->..."] {
+        gradchecks!(|x| einsum(equation, &[x]), &square, "{equation}");
     }
     gradchecks!(|(x, y)| einsum("ij,jk,il->kl", &[x, y, x]), (&x, &y));
 }
@@ -155,11 +155,11 @@ fn invalid_formulas_are_refused() {
         ("ij->i->j", "cannot be the name of an axis"),
         ("i.j->i", "`.` cannot be the name of an axis"),
     ];
-    for (formula, reason) in wrong {
-        let call = std::panic::AssertUnwindSafe(|| einsum(formula, &[&x]));
+    for (equation, reason) in wrong {
+        let call = std::panic::AssertUnwindSafe(|| einsum(equation, &[&x]));
         let result = std::panic::catch_unwind(call);
         let panic = *result.unwrap_err().downcast::<String>().unwrap();
-        assert!(panic.contains(formula) && panic.contains(reason), "{panic}");
+        assert!(panic.contains(equation) && panic.contains(reason), "{panic}");
     }
 }
 
