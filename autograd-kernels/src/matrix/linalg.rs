@@ -302,6 +302,13 @@ mod tests {
     }
 
     #[test]
+    fn elements_above_the_diagonal_are_not_read() {
+        let (l, b) = (array![[2.0, 9.0], [1.0, 4.0]], array![[2.0], [9.0]]);
+        let x = solve_triangular(&l.view(), &b.view(), false);
+        assert_eq!(x, array![[1.0], [2.0]]);
+    }
+
+    #[test]
     #[should_panic(expected = "a matrix of shape [2, 3] is not square")]
     fn what_is_not_square_is_refused() {
         drop(Lu::new(&numbers((2, 3), 0.0).view()));

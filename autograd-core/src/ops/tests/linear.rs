@@ -142,7 +142,7 @@ fn ranked<D: Dimension>(x: &TensorD<f64>) -> Tensor<f64, D> {
 }
 
 #[test]
-fn invalid_formulas_are_refused() {
+fn invalid_equations_are_refused() {
     let x = leaf::<IxDyn>(&[2, 3], 0.0);
     let wrong = [
         ("ij,jk->ik", "names the axes of 2 tensors, found 1"),
@@ -159,7 +159,10 @@ fn invalid_formulas_are_refused() {
         let call = std::panic::AssertUnwindSafe(|| einsum(equation, &[&x]));
         let result = std::panic::catch_unwind(call);
         let panic = *result.unwrap_err().downcast::<String>().unwrap();
-        assert!(panic.contains(equation) && panic.contains(reason), "{panic}");
+        assert!(
+            panic.contains(equation) && panic.contains(reason),
+            "{panic}"
+        );
     }
 }
 

@@ -140,6 +140,8 @@ fn kinks_and_edges_have_the_documented_derivatives() {
         assert_eq!(slopes(|x, y| x.hypot(y), zero, 0.0), [0.0; 2]);
     }
     assert_eq!(Real::clamp(0.0, 1.0, -1.0), -1.0);
+    assert_eq!(slope(Along::asin, 1.0), f64::INFINITY);
+    assert_eq!(slope(Along::acos, -1.0), f64::NEG_INFINITY);
     assert_eq!(slope(Along::acosh, 1.0), f64::INFINITY);
     assert_eq!(slope(Along::atanh, -1.0), f64::INFINITY);
     for constant in [Along::signum, Along::floor, Along::round] {
@@ -197,16 +199,43 @@ fn second_derivatives_of_powers_are_symmetric() {
 
 #[test]
 fn far_out_derivatives_are_finite() {
-    for x in [1e200, -1e200, 1e3, -1e3] {
-        assert_eq!(slope(Along::normal_cdf, x), 0.0, "{x}");
-        assert_eq!(slope(Along::normal_pdf, x), 0.0, "{x}");
-        assert_eq!(hessian(|x, _| x.normal_cdf(), x, 0.0)[0][0], 0.0, "{x}");
+    for (x, expected) in [(1e200, 1.0), (-1e200, 0.0), (1e3, 1.0), (-1e3, 0.0)] {
+        for f in [
+            Along::gelu_tanh,
+            Along::gelu,
+            Along::softplus,
+            Along::relu,
+            Along::silu,
+            |x: Along| x.elu(1.0),
+            |x: Along| x.leaky_relu(0.0),
+        ] {
+            assert_eq!(slope(f, x), expected, "{x}");
+        }
+        for f in [
+            Along::tanh,
+            Along::sigmoid,
+            Along::erf,
+            Along::normal_cdf,
+            Along::normal_pdf,
+        ] {
+            assert_eq!(slope(f, x), 0.0, "{x}");
+        }
+        let functions: [fn(Twice) -> Twice; 5] = [
+            Twice::gelu_tanh,
+            Twice::gelu,
+            Twice::softplus,
+            Twice::tanh,
+            Twice::normal_cdf,
+        ];
+        for f in functions {
+            assert_eq!(hessian(|x, _| f(x), x, 0.0)[0][0], 0.0, "{x}");
+        }
     }
     let [along_x, along_y] = slopes(|x, y| x.hypot(y), 3e200, 4e200);
     assert!((along_x - 0.6).abs() < 1e-15 && (along_y - 0.8).abs() < 1e-15);
 }
 
-/// A slope is infinite, but along a direction that is not wanted.
+/// A slope is infinite, but only along directions that are not wanted.
 #[test]
 fn a_direction_that_a_number_does_not_depend_on_makes_no_nan() {
     assert_eq!(slopes(|x, k| x.sqrt() * k, 0.0, 3.0), [f64::INFINITY, 0.0]);
