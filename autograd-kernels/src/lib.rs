@@ -3,14 +3,16 @@
 //! - Over elements: [`map`] and [`zip`], with functions such as [`exp()`]; [`map_in_place`], [`zip_in_place`].
 //! - Along axes: [`reduce`] and [`sum_over`] with [`Axes`], [`map_lanes`] with [`softmax()`].
 //! - Products of matrices: [`matmul`], [`gemm()`], [`affine`].
-//! - Memory and threads: [`memory`]; [`split_mut`] and [`split`], for your own loops on several threads; [`set_threads`].
+//! - Memory: [`memory`], the cache of large arrays.
+//! - Threads: [`split_mut`] and [`split`], for your own loops on several threads; [`set_threads`] and [`threads`].
 //! - Numbers: [`Real`], the number type of elementwise functions.
 //!
 //! ndarray's `mapv` and `Zip` compute the same results. These loops read contiguous data as plain slices, which is
 //! about ten times faster for an array of one element.
 //!
-//! `pullback` re-exports this crate as `pullback::kernels`, and its names are all at the root. Hidden items are for the
-//! built-in functions of `autograd-core`, and may change in any version.
+//! `pullback` re-exports this crate as `pullback::kernels`. All names but those of [`memory`] are at the root. Items
+//! that the documentation does not show are for the built-in functions of `autograd-core`, and may change in any
+//! version.
 
 #[doc(hidden)]
 pub mod checks;

@@ -3,7 +3,7 @@
 //! The loops of a formula, and what an *order*, a *component* and the *pairing* are, are in `elementwise` of the crate
 //! `autograd-kernels`. [`apply`] is one use of an elementwise function, with its node. Its derivatives are functions of
 //! tensors too: `partials` has those of the pairing, `directional` those of the formula along tangents. Both are
-//! differentiated by `partials` of the next order; `plan` has which derivatives are wanted of which tensors.
+//! differentiated by `partials` of the next order. A `plan` lists the derivatives that are wanted, and their tensors.
 
 mod apply;
 mod arrays;

@@ -69,7 +69,7 @@ pub trait Element: NdFloat + Default + std::iter::Sum + sealed::Sealed + 'static
     /// Returns the same value as an `f64`.
     fn as_f64(self) -> f64;
 
-    /// The element as a [`Real`] number.
+    /// The element as a [`Real`](real::Real) number, with operators beside `f64`.
     #[doc(hidden)]
     type Number: Number<Self>;
 

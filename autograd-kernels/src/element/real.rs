@@ -13,7 +13,8 @@ use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssi
 ///
 /// Such a function is compiled for elements of tensors and for numbers that carry derivatives. It may use the operators
 /// `+ - * /` with numbers of its type and with `f64` on either side, comparisons with an `f64` on the right, and the
-/// functions below. The second argument of a function may be an `f64` too, and `T::from(0.0)` makes a number.
+/// functions below. Their other arguments may be `f64` too, but the `n` of `powi` is an `i32`. `T::from(0.0)` makes a
+/// number.
 ///
 /// The derivative of a function is documented where it is not obvious: at a kink, or at the edge of the domain.
 ///
@@ -292,7 +293,7 @@ pub const GELU_TANH_BOUND: f64 = 100.0;
 /// An `f64` on the left of numbers of type `T`: `1.0 + x`. There are no comparisons: with a second type that an `f64`
 /// can be compared with, `assert_eq!(array, Array::zeros(3))` would no longer compile anywhere.
 ///
-/// The macro adds this bound of `f64` to a formula: a bound of `T` cannot have it.
+/// The macro adds this bound to a formula, as `f64: Literal<T>`. A bound on `T` itself could not express it.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "an `f64` cannot be on the left of a `{T}` here",

@@ -44,7 +44,8 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: 
         results: Results<'_, '_, T>,
     ) {
         let formula = &self.0;
-        // With one input and one output, the derivative along a direction is that for a gradient: one loop is enough.
+        // With one input and one output, a direction is multiplied by the same derivative as a gradient: one loop is
+        // enough.
         let evaluation = match evaluation {
             Evaluation::Tangents if const { I == 1 && O == 1 } => Evaluation::Partials { order: 1 },
             evaluation => evaluation,

@@ -4,8 +4,8 @@ use std::mem::MaybeUninit;
 
 use crate::element::Element;
 
-/// The number of elements that are computed at a time. Results are written to buffers of that size, which the compiler
-/// can tell from the inputs.
+/// The number of elements that are computed at a time. Results are written to buffers of that size first: the compiler
+/// can see that these do not overlap with the inputs.
 pub(super) const BLOCK: usize = 256;
 
 /// The elements of the widest register. Loops compute multiples of it: the last elements, computed one by one, would
@@ -20,8 +20,8 @@ pub enum Evaluation {
     Values,
     /// The derivatives of the outputs along a direction, of the inputs and a direction for each.
     Tangents,
-    /// The partial derivatives of the pairing of this order, from 1 on, of all components of the inputs and of the
-    /// outputs' gradients: those of the component 0 first, and of these the inputs' first.
+    /// The partial derivatives of the pairing, of all components of the inputs and of the outputs' gradients: those of
+    /// the component 0 first, and of these the inputs' first. The order starts at 1.
     Partials { order: usize },
 }
 
@@ -32,7 +32,8 @@ pub enum Wanted {
     All,
     /// For `Partials` of order 1, the derivative with respect to this input alone.
     Input(usize),
-    /// For `Partials` of order 2, the derivatives with respect to the inputs themselves, where no gradient has a direction.
+    /// For `Partials` of order 2, the derivatives with respect to the inputs themselves, where no gradient has a
+    /// direction.
     Inputs,
 }
 
@@ -51,8 +52,8 @@ pub trait Loops<T: Element>: Send + Sync + sealed::Sealed {
     /// Calls `note` with the type and the size of each value that the formula holds.
     fn list_values(&self, note: &mut dyn FnMut(&'static str, usize));
 
-    /// Writes all elements of the results that are `wanted` and not empty. Inputs have as many elements, up to a
-    /// multiple of [`LANES`]; an input of at most [`BLOCK`] elements is the same in each block.
+    /// Writes all elements of the results that are `wanted` and not empty. Inputs have as many elements, rounded up to
+    /// a multiple of [`LANES`]; an input of at most [`BLOCK`] elements is the same in each block.
     fn run(
         &self,
         evaluation: Evaluation,
@@ -66,6 +67,6 @@ pub trait Loops<T: Element>: Send + Sync + sealed::Sealed {
 pub(super) type Results<'a, 'b, T> = &'a mut [&'b mut [MaybeUninit<T>]];
 
 pub(super) mod sealed {
-    /// `evaluate` takes memory for written that only these loops are known to write.
+    /// `evaluate` trusts, in unsafe code, that the loops have written all results. Other types cannot promise that.
     pub trait Sealed {}
 }

@@ -15,7 +15,7 @@ pub(crate) const BLOCK: usize = 128;
 /// Independent partial sums, which the processor adds side by side.
 const LANES: usize = 16;
 
-/// The number of elements from which on wider loops, chosen for the processor, pay.
+/// The number of elements from which on it pays to choose a wider loop for the processor.
 const LONG: usize = 2048;
 
 /// Independent partial sums of [`LONG`] slices: enough for the widest registers to add without pauses.

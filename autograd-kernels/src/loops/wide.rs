@@ -10,7 +10,7 @@ use std::mem::MaybeUninit;
 
 use crate::parallel::{split_mut, worth};
 
-/// The length from which on a loop for the processor pays.
+/// The length from which on it pays to choose a loop for the processor.
 pub(crate) const SHORT: usize = 32;
 
 /// A loop that is inlined into its caller, and so compiled for the caller's instruction set.

@@ -9,7 +9,7 @@ pub(super) mod single {
     use super::super::exponential::single::exp_of_sum;
     use super::{SINGLE_SMALL, SINGLE_W, polynomial};
 
-    /// Returns e^(−c a²) for c of 1 or ½ and a ≥ 0, as in double precision.
+    /// Returns e^(−c a²) for c of 1 or ½ and a from 0 to where the result is 0, computed as in double precision.
     #[inline(always)]
     fn bell(a: f32, c: f32) -> f32 {
         let z = f32::from_bits(a.to_bits() & !((1 << 12) - 1));

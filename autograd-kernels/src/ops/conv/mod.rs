@@ -1,8 +1,9 @@
 //! Convolutions of images, as products of matrices.
 //!
-//! The window of each output pixel becomes a column of a matrix, for as many rows of the output as fit into the cache;
-//! the outputs are the weights times the columns. `conv_transpose2d` and `conv2d_weight` use the same columns: each of
-//! the three is linear in the others, and they are each other's gradients.
+//! The window of each output pixel becomes a column of a matrix; the outputs are the weights times the columns. Only
+//! some rows of the output are computed at a time, as many as have columns that fit into the cache. `conv_transpose2d`
+//! and `conv2d_weight` use the same columns: each of the three is linear in the others, and they are each other's
+//! gradients.
 
 #![allow(unsafe_code, reason = "each block has its argument")]
 
