@@ -53,8 +53,8 @@ impl<T: Element, D: Dimension, E: Dimension> Reshape<T, D, E> {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// Returns the elements, in row-major order, in another shape. The type of `shape` determines the rank: of `(2, 3)` and
-    /// `[2, 3]` the result is a matrix, of a slice or a `Vec` a tensor whose rank is known at run time.
+    /// Returns the elements, in row-major order, in another shape. The type of `shape` determines the rank: for
+    /// `(2, 3)` and `[2, 3]` the result is a matrix, for a slice or a `Vec` a tensor whose rank is known at run time.
     ///
     /// The elements are copied only if they are not in row-major order, as in a transposed matrix.
     ///

@@ -13,6 +13,7 @@ use crate::{Element, custom_function, kernels, tensor::Tensor};
 ///
 /// let x = Tensor::from(array![1.0_f64, 2.0]);
 /// assert_eq!((&x + 1.0).to_array(), array![2.0, 3.0]);
+/// assert_eq!((&x - 1.0).to_array(), array![0.0, 1.0]);
 /// assert_eq!((1.0 - &x).to_array(), array![0.0, -1.0]);
 /// assert_eq!((2.0 * &x).to_array(), array![2.0, 4.0]);
 /// assert_eq!((&x / 4.0).to_array(), array![0.25, 0.5]);

@@ -17,7 +17,8 @@ impl<T: Element, D: Dimension, E: Dimension> Stack<T, D, E> {
     /// Stacks tensors along a new axis, in new memory.
     ///
     /// # Panics
-    /// If there are no tensors, their shapes differ, `axis` is larger than their rank, or `E` does not have one axis more.
+    /// If there are no tensors, their shapes differ, `axis` is larger than their rank, or `E` does not have one axis
+    /// more.
     #[forward(outputs(output), saves(count))]
     #[track_caller]
     pub fn forward(axis: Axis, parts: &[ArrayView<T, D>]) -> (Array<T, E>, usize) {

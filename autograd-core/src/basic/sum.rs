@@ -59,7 +59,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
 /// The sum of tensors of one shape, from the first to the last; of none, 0 if their rank is 0.
 ///
 /// # Panics
-/// If there are none, and their rank is not 0: the sum would have no shape. If shapes do not broadcast.
+/// If there are no tensors and the rank is not 0, as their sum would have no shape; or if shapes do not broadcast.
 ///
 /// ```
 /// use pullback::{Tensor, Tensor0, Tensor1, ndarray::array};

@@ -344,9 +344,9 @@ impl<T: Element> Tensor4<T> {
         Conv::<T, Ix4>::apply(self, weight, bias, options)
     }
 
-    /// Returns the transpose of a convolution, of images of shape `[batch, channels, height, width]` with weights of shape
-    /// `[channels, outputs / groups, height, width]`, plus a bias for each output: each pixel, times the weights, is
-    /// added to the window that [`conv2d`](Self::conv2d) would sum.
+    /// Returns the transpose of a convolution, of images of shape `[batch, channels, height, width]` with weights of
+    /// shape `[channels, outputs / groups, height, width]`, plus a bias for each output: each pixel, times the weights,
+    /// is added to the window that [`conv2d`](Self::conv2d) would sum.
     ///
     /// With a stride, `conv2d` of images of several sizes has one size: `output_padding` is the number of rows and
     /// columns to add to the smallest of these sizes.

@@ -40,8 +40,8 @@ impl<T: Element, D: Dimension> Dropout<T, D> {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// Multiplies each element, independently, by 0 with probability `p`, and by 1 / (1 − p) otherwise, so that the mean
-    /// does not change. The choice depends only on `seed`: there is no hidden state, and a second call, such as in
+    /// Multiplies each element, independently, by 0 with probability `p`, and by 1 / (1 − p) otherwise, so that the
+    /// mean does not change. The choice depends only on `seed`: there is no hidden state, and a second call, such as in
     /// [`checkpoint`](crate::checkpoint), chooses the same elements. Each call in a training step needs a different
     /// seed.
     ///

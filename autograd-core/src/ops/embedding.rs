@@ -76,8 +76,8 @@ fn counted(indices: &[usize], padding: Option<usize>) -> (Vec<usize>, Vec<usize>
 }
 
 impl<T: Element> Tensor2<T> {
-    /// Returns the row at each index, such as the vectors of the words of a text. The gradients of a row that is selected
-    /// several times are added.
+    /// Returns the row at each index, such as the vectors of the words of a text. The gradients of a row that is
+    /// selected several times are added.
     ///
     /// # Panics
     /// If an index is out of range.
@@ -98,8 +98,8 @@ impl<T: Element> Tensor2<T> {
         Embedding::apply(self, indices, None)
     }
 
-    /// Returns the row at each index, as [`embedding`](Self::embedding) does, where the row at `padding` has no gradient:
-    /// the row of the word that pads texts to one length.
+    /// Returns the row at each index, as [`embedding`](Self::embedding) does, where the row at `padding` has no
+    /// gradient: the row of the word that pads texts to one length.
     ///
     /// # Panics
     /// If an index is out of range.

@@ -59,8 +59,8 @@ impl<T: Element, D: Dimension> ScatterAdd<T, D> {
     /// Adds `source[i, j]` to `x[i, indices[i, j]]` in place, along the second of two axes.
     ///
     /// # Panics
-    /// If there is no such axis, an index is out of range, `indices` is longer than `x` along another axis, or the shapes
-    /// of `source` and `indices` differ.
+    /// If there is no such axis, an index is out of range, `indices` is longer than `x` along another axis, or the
+    /// shapes of `source` and `indices` differ.
     #[forward]
     #[track_caller]
     pub fn forward(
@@ -148,8 +148,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// `source[i, j]` is added to `x[i, indices[i, j]]` along the second of two axes.
     ///
     /// # Panics
-    /// If there is no such axis, an index is out of range, `indices` is longer than the tensor along another axis, or the
-    /// shapes of `source` and `indices` differ.
+    /// If there is no such axis, an index is out of range, `indices` is longer than the tensor along another axis, or
+    /// the shapes of `source` and `indices` differ.
     ///
     /// ```
     /// use pullback::{Tensor, ndarray::{Axis, array}};

@@ -30,8 +30,8 @@ impl<T: Element, D: Dimension> Linear<T, D> {
     /// Here g is the gradient of y.
     ///
     /// # Panics
-    /// If the length of the last axis of `x` is not that of a row of `weight`, or the length of `bias` is not the number
-    /// of rows of `weight`.
+    /// If the length of the last axis of `x` is not that of a row of `weight`, or the length of `bias` is not the
+    /// number of rows of `weight`.
     #[forward(outputs(output), saves(shape))]
     #[track_caller]
     pub fn forward(
@@ -107,8 +107,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// [`Linear`](crate::ops::Linear) has the formula.
     ///
     /// # Panics
-    /// If the length of the last axis is not that of a row of `weight`, or the length of `bias` is not the number of rows
-    /// of `weight`.
+    /// If the length of the last axis is not that of a row of `weight`, or the length of `bias` is not the number of
+    /// rows of `weight`.
     ///
     /// ```
     /// use pullback::{Tensor, ndarray::array};

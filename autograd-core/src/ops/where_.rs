@@ -75,9 +75,9 @@ fn zeros<T: Element, D: Dimension>(like: &Tensor<T, D>) -> Tensor<T, D> {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// Returns the elements of this tensor where `mask` is true, and those of `other` elsewhere. The tensors broadcast as
-    /// operands of operators do, and the mask broadcasts to their common shape. The gradient of elements that are not
-    /// chosen is 0, even if they are NaN.
+    /// Returns the elements of this tensor where `mask` is true, and those of `other` elsewhere. The tensors broadcast
+    /// as operands of operators do, and the mask broadcasts to their common shape. The gradient of elements that are
+    /// not chosen is 0, even if they are NaN.
     ///
     /// # Panics
     /// If the tensors do not broadcast, or the mask does not to their common shape.

@@ -81,8 +81,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         reduction.of(&self.bce_with_logits_unreduced(target))
     }
 
-    /// Returns −target · ln p − (1 − target) · ln (1 − p) of each element, with the probability p = 1 / (1 + e⁻ˣ). It is
-    /// computed from x, so that it is exact for p near 0 and 1.
+    /// Returns −target · ln p − (1 − target) · ln (1 − p) of each element, with the probability p = 1 / (1 + e⁻ˣ). It
+    /// is computed from x, so that it is exact for p near 0 and 1.
     ///
     /// [`BceWithLogits`](crate::ops::BceWithLogits) has the formula.
     ///

@@ -149,8 +149,8 @@ impl<T: Element> CrossEntropyBackward<T> {
     /// Here p are the probabilities, and t the targets: [`CrossEntropy`] has their formula.
     ///
     /// # Panics
-    /// If there is not a g and a label for each row, a label is neither a class nor ignored, or the label smoothing is not
-    /// between 0 and 1.
+    /// If there is not a g and a label for each row, a label is neither a class nor ignored, or the label smoothing is
+    /// not between 0 and 1.
     #[forward]
     #[track_caller]
     pub fn forward(
@@ -265,8 +265,8 @@ impl<T: Element> Tensor2<T> {
         self.cross_entropy_opts(labels, reduction, CrossEntropyOptions::default())
     }
 
-    /// Returns the mean or the sum as [`cross_entropy`](Self::cross_entropy) does, with options. The mean is over the rows
-    /// that count; if there are none, it is NaN.
+    /// Returns the mean or the sum as [`cross_entropy`](Self::cross_entropy) does, with options. The mean is over the
+    /// rows that count; if there are none, it is NaN.
     ///
     /// # Panics
     /// If there is not a label for each row, a label is neither a class nor ignored, or the label smoothing is not

@@ -61,8 +61,8 @@ impl<T: Element, E: Dimension, D: Dimension> ChannelRepeat<T, E, D> {
     /// Returns a number for each channel, repeated.
     ///
     /// # Panics
-    /// If there is not a number for each channel, `shape` does not have as many elements as the channels, or its rank is
-    /// not that of `D`.
+    /// If there is not a number for each channel, `shape` does not have as many elements as the channels, or its rank
+    /// is not that of `D`.
     #[forward(outputs(output), saves(from))]
     #[track_caller]
     pub fn forward(

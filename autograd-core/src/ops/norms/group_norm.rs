@@ -9,8 +9,8 @@ use crate::kernels::counted;
 use crate::tensor::{Tensor, Tensor1};
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// Normalizes groups of channels, which are the second axis, for each example: (x − mean) / √(variance + `eps`), where
-    /// the variance has the divisor n, times the `weight` of the channel, plus its `bias`.
+    /// Normalizes groups of channels, which are the second axis, for each example: (x − mean) / √(variance + `eps`),
+    /// where the variance has the divisor n, times the `weight` of the channel, plus its `bias`.
     #[doc = crate::math!(r"y = \gamma_c \, \frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}} + \beta_c")]
     /// Here μ and σ² are the mean and the variance of the group, γ and β the weight and the bias of the channel c,
     /// and ε is `eps`.

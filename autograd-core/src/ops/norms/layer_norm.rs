@@ -8,8 +8,8 @@ use crate::kernels::Channels;
 use crate::tensor::Tensor;
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// Normalizes over the last axes, of the lengths `normalized`: (x − mean) / √(variance + `eps`), where the variance has
-    /// the divisor n, times `weight`, plus `bias`.
+    /// Normalizes over the last axes, of the lengths `normalized`: (x − mean) / √(variance + `eps`), where the variance
+    /// has the divisor n, times `weight`, plus `bias`.
     #[doc = crate::math!(r"y = \gamma \odot \frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}} + \beta")]
     /// Here μ and σ² are the mean and the variance, γ the weight, β the bias, and ε is `eps`.
     ///

@@ -13,8 +13,8 @@ use crate::{Element, custom_function, kernels};
 /// x̂ = (x − mean) · rstd and rstd = 1 / √(variance + eps) of each channel, and its mean and variance, with the
 /// divisor n.
 ///
-/// rstd is an output with a gradient: the gradient of x is then a polynomial in x̂ and rstd, which can be differentiated
-/// again without x.
+/// rstd is an output with a gradient: the gradient of x is then a polynomial in x̂ and rstd, which can be
+/// differentiated again without x.
 #[derive(Debug)]
 pub struct Normalize<T, D>(PhantomData<(T, D)>);
 

@@ -2,8 +2,8 @@
 
 use ndarray::{Dimension, IxDyn};
 
-/// The axes that a reduction of a tensor with the dimension `D` removes. The number of axes in an array is known, so that
-/// the result has as many fewer; after a slice, the result has a dynamic rank.
+/// The axes that a reduction of a tensor with the dimension `D` removes. The number of axes in an array is known, so
+/// that the result has as many fewer; after a slice, the result has a dynamic rank.
 ///
 /// ```
 /// use pullback::{Tensor, Tensor2, TensorD, ndarray::Array4};

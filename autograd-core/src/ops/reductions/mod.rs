@@ -54,8 +54,8 @@ fn repeated_sum<T: Element, D: Dimension>(x: &Tensor<T, D>, axis: Axis) -> Tenso
     x.sum_to_axes::<D>(axes).expand(axes, x.shape())
 }
 
-/// Returns x divided by a length of it over some axes, a vector of at most unit length whatever the unit of x. Where the
-/// length is 0 it is 0, and so are its derivatives.
+/// Returns x divided by a length of it over some axes, a vector of at most unit length whatever the unit of x. Where
+/// the length is 0 it is 0, and so are its derivatives.
 #[track_caller]
 fn over<T: Element, D: Dimension, E: Dimension>(
     x: &Tensor<T, D>,
