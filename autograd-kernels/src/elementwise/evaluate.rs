@@ -19,7 +19,7 @@ enum Source<'a, T: Element> {
     Repeated(T),
     /// One element for each result.
     Whole(Cow<'a, [T]>),
-    /// Fewer elements, which are broadcast; with their strides along the axes of the results, 0 where they are repeated.
+    /// Fewer elements, which are broadcast; with their strides along the axes of the results, 0 where repeated.
     Stretched {
         elements: Cow<'a, [T]>,
         strides: Vec<usize>,

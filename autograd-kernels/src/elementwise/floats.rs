@@ -4,7 +4,7 @@ use crate::element::number::Single;
 use crate::element::real::{Real, sealed};
 use crate::math;
 
-/// Implements the functions, by those of `kernels` where it has one.
+/// Implements the functions, by those of `math` where it has one.
 macro_rules! functions {
     (
         $Number:ty, $float:ident, |$wrapped:ident| $wrap:expr, |$x:ident| $unwrap:expr;
