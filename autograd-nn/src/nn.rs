@@ -44,7 +44,7 @@ pub use crate::state::{
 pub use crate::visit::{Field, Visitor, VisitorMut};
 
 pub mod init {
-    //! Initial values: arrays of a given shape, most of them drawn from a [`Generator`](super::Generator).
+    //! Initial values: arrays of a given shape, drawn from a [`Generator`](super::Generator).
     //!
     //! Read first [`kaiming_normal`], for layers before a ReLU, or [`xavier_normal`], for others: they scale the
     //! values to the size of the layer. The layers of [`nn`](super) have PyTorch's initial values. For your own

@@ -74,7 +74,7 @@ fn vectors(count: usize, length: usize, generator: &mut impl Rng) -> Vec<f64> {
     vectors
 }
 
-/// The number of times that a vector is drawn again if it depends on the others. Random vectors do not.
+/// The largest number of draws of a vector: one that depends on the others is drawn again. Random vectors do not.
 const ATTEMPTS: usize = 8;
 
 /// Removes the components of `vector` along the others, and scales the rest to norm 1; `None` if the rest is a

@@ -26,7 +26,7 @@ macro_rules! batch_norm {
             pub running_mean: Option<Buffer<T, Ix1>>,
             /// The running mean of the batches' variances, with the divisor n − 1, if it is tracked.
             pub running_var: Option<Buffer<T, Ix1>>,
-            /// The number of batches, without a momentum.
+            /// The number of batches so far, if the running means are cumulative means: without a momentum.
             pub num_batches_tracked: Option<Buffer<f64, Ix0>>,
             /// In training, batches are normalized by their own mean and variance.
             pub mode: Mode,
@@ -160,8 +160,8 @@ macro_rules! batch_norm {
 
 batch_norm! {
     /// Batch normalization (Ioffe and Szegedy, 2015) of rows of shape `[batch, channels]` or signals of shape
-    /// `[batch, channels, length]`: from each channel, the mean is subtracted, and the rest is divided by √(variance
-    /// + `eps`), multiplied by a weight and added to a bias.
+    /// `[batch, channels, length]`: from each channel, the mean is subtracted, and the rest is divided by
+    /// √(variance + `eps`), multiplied by a weight and added to a bias.
     ///
     /// In training, mean and variance are those of the batch, and running means of them are tracked: `(1 − momentum)
     /// · running + momentum · batch`. In evaluation, the running means are used and not changed. If several threads

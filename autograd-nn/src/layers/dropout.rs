@@ -10,7 +10,7 @@ use crate::mode::Mode;
 use crate::module::Module;
 use crate::rng_state::RngState;
 
-/// In training, sets each element to 0 with probability `p`, and multiplies the others by 1 / (1 − p); in evaluation,
+/// In training, multiplies each element by 0 with probability `p`, and by 1 / (1 − p) otherwise; in evaluation,
 /// returns the input (Srivastava and others, 2014).
 ///
 /// The dropped elements are determined by the layer's seed and by the number of its calls in training, so a run can

@@ -34,8 +34,8 @@ pub trait Optimizer {
     /// four axes, and to copy a value that has another handle.
     ///
     /// # Panics
-    /// If the parameters are not those of the previous step, if settings contradict each other, or if no parameter
-    /// belongs to a group.
+    /// If the parameters are not those of the previous step, if settings contradict each other, or if a group has no
+    /// parameters.
     #[track_caller]
     fn step(&mut self, model: &mut dyn Field);
 

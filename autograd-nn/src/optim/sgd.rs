@@ -79,7 +79,8 @@ impl Sgd {
         self
     }
 
-    /// Sets the dampening: from the second update on, the gradient is added to v times 1 − dampening; 0 by default.
+    /// Sets the dampening: from the second update on, the gradient is multiplied by 1 − dampening before it is added to
+    /// v; 0 by default.
     ///
     /// # Panics
     /// If the dampening is negative or not finite.

@@ -109,7 +109,7 @@ pub trait AnyParameter: Send + Sync + sealed::Sealed {
     /// Sets whether the parameter is trained. A frozen parameter drops its gradient.
     fn set_requires_grad(&mut self, required: bool);
 
-    /// Ties the parameter to `other`: it takes over the value, the gradient and the identity of `other`.
+    /// Ties the parameter to `other`: it takes the value of `other`, and shares its gradient and identity from now on.
     ///
     /// # Panics
     /// If the element types or shapes differ.

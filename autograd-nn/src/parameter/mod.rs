@@ -82,7 +82,7 @@ impl<T: Element, D: Dimension> Parameter<T, D> {
     }
 }
 
-/// Creates a leaf with elements in row-major order.
+/// Creates a leaf with elements in row-major order, which every update keeps.
 #[track_caller]
 fn leaf<T: Element, D: Dimension>(value: Array<T, D>) -> Tensor<T, D> {
     let value = if value.is_standard_layout() {

@@ -54,14 +54,14 @@ impl fmt::Display for TensorSpec {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Difference {
-    /// The tree has the name, and the state does not.
+    /// The tree or optimizer has the name, and the state does not.
     Missing {
         /// The dotted path.
         key: String,
-        /// The element type and shape in the tree.
+        /// The element type and shape in the tree or optimizer.
         expected: TensorSpec,
     },
-    /// The state has the name, and the tree does not.
+    /// The state has the name, and the tree or optimizer does not.
     Unexpected {
         /// The name.
         key: String,
@@ -72,7 +72,7 @@ pub enum Difference {
     Mismatched {
         /// The dotted path.
         key: String,
-        /// The element type and shape in the tree.
+        /// The element type and shape in the tree or optimizer.
         expected: TensorSpec,
         /// The element type and shape in the state.
         found: TensorSpec,

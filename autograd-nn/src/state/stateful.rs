@@ -74,8 +74,8 @@ pub trait Stateful: Field {
     }
 
     /// Returns the [`RngState`](crate::nn::RngState) of all modules under their dotted paths, from which modules draw
-    /// random numbers. [`save_checkpoint`](crate::nn::save_checkpoint) saves it too. Each is a tensor of four 32-bit
-    /// integers: the upper and lower halves of the first seed and of the number of calls.
+    /// random numbers. [`save_checkpoint`](crate::nn::save_checkpoint) saves it too. Each is an `f64` tensor of four
+    /// integers below 2³²: the upper and lower halves of the first seed, then those of the number of calls.
     ///
     /// # Panics
     /// If two modules with seeds have the same path.
