@@ -98,6 +98,15 @@ fn a_diamond_is_not_folded() {
 }
 
 #[test]
+fn a_graph_without_repetitions_is_drawn_whole() {
+    let x = leaf(3);
+    let y = x.exp().tanh().sin().exp().cos().tanh();
+    let drawn = |fold| titles(&Graph::of(&y).fold(fold).svg(), "function");
+    assert_eq!(drawn(true), ["Tanh", "Cos", "Exp", "Sin", "Tanh", "Exp"]);
+    assert_eq!(drawn(true), drawn(false));
+}
+
+#[test]
 fn steps_that_share_their_weights_show_them_once() {
     let (w, h) = (matrix(4, 4), matrix(2, 4));
     let (mut state, mut outputs) = (h, Vec::new());
