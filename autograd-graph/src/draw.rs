@@ -25,10 +25,10 @@ impl Graph {
         draw_svg(&Picture::of(self), true)
     }
 
-    /// Writes the drawing as a self-contained page, which does not use the network. The saved values of a node are shown
-    /// under the pointer, or for the box that was selected with Tab or the arrow keys, and its edges are highlighted. The
-    /// drawing is zoomed with buttons, with `+`, `-`, `0` and `f`, or with Ctrl and the wheel, and moved with the mouse;
-    /// printed, it has the width of the paper.
+    /// Writes the drawing as a self-contained page, which does not use the network. The saved values of a node are
+    /// shown under the pointer, or for the box that was selected with Tab or the arrow keys, and its edges are
+    /// highlighted. The drawing is zoomed with buttons, with `+`, `-`, `0` and `f`, or with Ctrl and the wheel, and
+    /// moved with the mouse; printed, it has the width of the paper.
     pub fn html(&self) -> String {
         write_html(&Picture::of(self))
     }
@@ -60,8 +60,8 @@ impl Picture {
     }
 }
 
-/// Returns all boxes in order: outputs before their functions, leaves after the last box that uses them. A box that is in
-/// fewer frames than its neighbor is outside of the other frames.
+/// Returns all boxes in order: outputs before their functions, leaves after the last box that uses them. A box that is
+/// in fewer frames than its neighbor is outside of the other frames.
 fn in_order(
     functions: &Functions<'_, '_>,
     leaves: Vec<Placed>,

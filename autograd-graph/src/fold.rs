@@ -5,10 +5,10 @@
 //! name, its line and the shapes of its outputs. The nodes that a loop applied are then adjacent blocks of the same
 //! kinds, and the edges decide whether the blocks are connected in the same way (`equally_connected`). Such blocks are
 //! searched for with windows of 1, 2, 4, … items: if a block is not longer than the window, the distance from one
-//! occurrence of the window to the next is the period, the length of the block. Short periods are found first, and a run
-//! of blocks becomes one item before the next, larger window: so repetitions inside of repetitions are found too. Each
-//! window takes one pass over the items and one table, n log n in all; a long chain of one function is a single item
-//! after the first window.
+//! occurrence of the window to the next is the period, the length of the block. Short periods are found first, and a
+//! run of blocks becomes one item before the next, larger window: so repetitions inside of repetitions are found too.
+//! Each window takes one pass over the items and one table, n log n in all; a long chain of one function is a single
+//! item after the first window.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};

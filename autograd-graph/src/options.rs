@@ -117,10 +117,10 @@ impl Graph {
         Self { gradients, ..self }
     }
 
-    /// Sets whether adjacent repetitions of a node or of a block of nodes are drawn once, with their number. The default is
-    /// `true`. A repetition has the same functions, applied at the same lines to tensors of the same shapes and connected
-    /// in the same way, at least three times (at least twice for blocks of six or more nodes). A block may contain
-    /// repetitions.
+    /// Sets whether adjacent repetitions of a node or of a block of nodes are drawn once, with their number. The
+    /// default is `true`. A repetition has the same functions, applied at the same lines to tensors of the same shapes
+    /// and connected in the same way, at least three times (at least twice for blocks of six or more nodes). A block
+    /// may contain repetitions.
     ///
     /// In either case, a graph of more than 2,000 boxes is drawn without those in its middle.
     pub fn fold(self, fold: bool) -> Self {

@@ -51,9 +51,9 @@ pub(crate) fn drawn_edge(runs: &[Run], from: usize, to: usize) -> Option<(usize,
 
 /// Returns how many of the `times` blocks, counted from the first, are connected in the same way.
 ///
-/// An edge within a block must exist in each block. An edge to a later block must lead to the corresponding node, as many
-/// blocks later; in the last blocks, anywhere outside. An edge to a node outside must lead to the same node, or to one
-/// as much further as the block is. An edge to a leaf must lead to a leaf of the same shape.
+/// An edge within a block must exist in each block. An edge to a later block must lead to the corresponding node, as
+/// many blocks later; in the last blocks, anywhere outside. An edge to a node outside must lead to the same node, or to
+/// one as much further as the block is. An edge to a leaf must lead to a leaf of the same shape.
 pub(crate) fn equally_connected(
     nodes: &Nodes<'_>,
     start: usize,

@@ -58,6 +58,6 @@ text{fill:#e8ebf2}
 /// The styles of the page around the drawing.
 pub(crate) const PAGE: &str = include_str!("page.css");
 
-/// Shows the details of the box under the pointer, or with the focus, and its arcs; zooms and moves the drawing. The page
-/// can be read without it.
+/// Shows the details of the box under the pointer, or with the focus, and its arcs; zooms and moves the drawing. The
+/// page can be read without it.
 pub(crate) const SCRIPT: &str = include_str!("page.js");

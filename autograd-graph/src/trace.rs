@@ -9,11 +9,11 @@ use crate::table::TraceTable;
 use crate::text::push;
 use autograd_core::inspect::{self, TraceEvent};
 
-/// Runs `body` and records, for each node of the backward passes in it, when its backward functions ran, for how long, and
-/// how much memory their gradients take.
+/// Runs `body` and records, for each node of the backward passes in it, when its backward functions ran, for how long,
+/// and how much memory their gradients take.
 ///
-/// Passes that `body` starts on this thread are traced, and the passes that their backward functions start. A trace costs
-/// about a tenth of a microsecond per node; outside of a trace nothing is measured.
+/// Passes that `body` starts on this thread are traced, and the passes that their backward functions start. A trace
+/// costs about a tenth of a microsecond per node; outside of a trace nothing is measured.
 ///
 /// ```
 /// use pullback::ndarray::array;

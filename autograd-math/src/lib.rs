@@ -1,9 +1,9 @@
 //! `math!` turns a formula in LaTeX into Markdown for documentation.
 //!
 //! `literal` reads the strings, and `markdown` writes the paragraph. With the feature `mathml`, `mathml` makes an
-//! element of the formula that browsers typeset, and `tidy` removes everything that `written` does not list. Without the
-//! feature, the formula stays a block of code, and nothing more is compiled. The documentation has the same paragraphs
-//! in both cases.
+//! element of the formula that browsers typeset, and `tidy` removes everything that `written` does not list. Without
+//! the feature, the formula stays a block of code, and nothing more is compiled. The documentation has the same
+//! paragraphs in both cases.
 
 mod literal;
 mod markdown;
@@ -35,9 +35,10 @@ const USE: &str = "`math!` takes a formula in LaTeX as a string\n= help: write `
 /// Write `math!` in `#[doc = …]`, or in `#![doc = …]` within a module: the formula is a paragraph by itself. The first
 /// sentence should be readable without the formula, because editors and lists show the sentence alone.
 ///
-/// With the feature `math` of `pullback`, the paragraph is MathML, which browsers typeset without a script or a network,
-/// on the pages of rustdoc and of the catalogue. Without the feature it is a block of code with the unchanged formula.
-/// The feature takes compile time; for documentation, use `cargo doc --features pullback/math`, and for docs.rs
+/// With the feature `math` of `pullback`, the paragraph is MathML, which browsers typeset without a script or a
+/// network, on the pages of rustdoc and of the catalogue. Without the feature it is a block of code with the unchanged
+/// formula. The feature takes compile time; for documentation, use `cargo doc --features pullback/math`, and for
+/// docs.rs
 ///
 /// ```toml
 /// [package.metadata.docs.rs]
@@ -72,8 +73,8 @@ pub fn math(formula: TokenStream) -> TokenStream {
     }
 }
 
-/// Returns a part of the HTML that [`math!`] writes, as a slice of strings: the names of `elements` or `attributes`, the
-/// `styles`, or the `frame` around an element. The catalogue's page accepts these and nothing else.
+/// Returns a part of the HTML that [`math!`] writes, as a slice of strings: the names of `elements` or `attributes`,
+/// the `styles`, or the `frame` around an element. The catalogue's page accepts these and nothing else.
 #[doc(hidden)]
 #[proc_macro]
 pub fn written(kind: TokenStream) -> TokenStream {

@@ -14,8 +14,8 @@ pub(crate) const FORM: Form = code;
 
 /// Returns a formula of one line or more as a paragraph of Markdown.
 ///
-/// There are empty lines around the paragraph: one more before and two more after than needed, because rustdoc removes as
-/// many from an attribute.
+/// There are empty lines around the paragraph: one more before and two more after than needed, because rustdoc removes
+/// as many from an attribute.
 pub(crate) fn paragraph(formula: &str, form: Form) -> Result<String, String> {
     let formula = without_indent(formula);
     if formula.is_empty() {

@@ -1,5 +1,5 @@
-//! Adapts the output of pulldown-latex to pages without its style sheet: one line, all text escaped, no classes, and only
-//! the elements and attributes of `written`.
+//! Adapts the output of pulldown-latex to pages without its style sheet: one line, all text escaped, no classes, and
+//! only the elements and attributes of `written`.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

@@ -1,5 +1,5 @@
-//! The elements, attributes and styles of a formula: `tidy` writes nothing else, and the catalogue's page accepts nothing
-//! else.
+//! The elements, attributes and styles of a formula: `tidy` writes nothing else, and the catalogue's page accepts
+//! nothing else.
 
 /// The frame around an element, in which it scrolls where it is too wide.
 ///

@@ -50,12 +50,12 @@ fn summary(html: &mut String, docs: &Docs) -> fmt::Result {
 
 /// Writes the order of differentiation, and whether there is forward mode and a write in place.
 fn facts(html: &mut String, signature: &Signature) -> fmt::Result {
-    let of_numbers = if signature.elementwise {
+    let elementwise = if signature.elementwise {
         "elementwise, "
     } else {
         ""
     };
-    let order = format!("{of_numbers}differentiable {}", signature.order);
+    let order = format!("{elementwise}differentiable {}", signature.order);
     let forward_mode = if signature.forward_mode {
         "forward mode"
     } else {

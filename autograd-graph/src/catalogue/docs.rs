@@ -9,8 +9,8 @@ use super::formula;
 pub(super) struct Docs<'a> {
     /// The lines of the first paragraph that is not a formula.
     pub(super) summary: Vec<&'a str>,
-    /// The lines of the formulas next to it, which are MathML elements and code blocks of the language `text`, and of the
-    /// paragraph after them, which explains their symbols.
+    /// The lines of the formulas next to it, which are MathML elements and code blocks of the language `text`, and of
+    /// the paragraph after them, which explains their symbols.
     pub(super) formulas: Vec<&'a str>,
     /// All lines after them.
     pub(super) rest: Vec<&'a str>,

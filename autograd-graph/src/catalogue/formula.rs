@@ -1,8 +1,8 @@
 //! Formulas that the page includes without escaping.
 //!
-//! Documentation may be from any crate of the program, so only this part of it is HTML on the page: one `<math>` element
-//! on a separate line, with the elements, attributes and styles that `math!` writes. They only show a formula: links,
-//! scripts and other styles are escaped.
+//! Documentation may be from any crate of the program, so only this part of it is HTML on the page: one `<math>`
+//! element on a separate line, with the elements, attributes and styles that `math!` writes. They only show a formula:
+//! links, scripts and other styles are escaped.
 
 /// The HTML that `math!` puts around an element; the page has its own frame.
 const FRAME: &[&str] = autograd_math::written!(frame);

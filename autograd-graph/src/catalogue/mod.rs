@@ -32,9 +32,9 @@ use crate::text::xml;
 use autograd_core::Order;
 use autograd_core::catalogue::{Entry, catalogue};
 
-/// A page that lists functions: the inputs, outputs and saved values of each, the gradients that need the saved values, how
-/// often it can be differentiated, the command that runs its gradcheck, and its line in the source. The page is one HTML
-/// file, with light or dark colors as in the reader's settings. [`Display`](fmt::Display) writes it too.
+/// A page that lists functions: the inputs, outputs and saved values of each, the gradients that need the saved values,
+/// how often it can be differentiated, the command that runs its gradcheck, and its line in the source. The page is one
+/// HTML file, with light or dark colors as in the reader's settings. [`Display`](fmt::Display) writes it too.
 ///
 /// The search box, which the key `/` focuses, finds the functions that contain all of its words;
 /// `catalogue.html#q=conv` opens the page with a search, `catalogue.html#autograd_core.ops.exp.Exp` at a function.
@@ -153,8 +153,8 @@ impl Page {
         Ok(())
     }
 
-    /// Returns the functions by crate and outermost module, in alphabetical order, each with its anchor. Built-in functions
-    /// are last.
+    /// Returns the functions by crate and outermost module, in alphabetical order, each with its anchor. Built-in
+    /// functions are last.
     fn groups(&self) -> Vec<Group> {
         let mut groups = BTreeMap::<_, Vec<_>>::new();
         let mut uses = BTreeMap::<String, usize>::new();

@@ -1,5 +1,5 @@
-//! The documentation of a function as HTML, from the parts of Markdown that it usually has: paragraphs, headings, lists,
-//! code, formulas, and links as their text. Other Markdown is shown as it was written.
+//! The documentation of a function as HTML, from the parts of Markdown that it usually has: paragraphs, headings,
+//! lists, code, formulas, and links as their text. Other Markdown is shown as it was written.
 
 use std::fmt::{self, Write as _};
 
@@ -124,8 +124,8 @@ impl<'b> Blocks<'_, 'b> {
     }
 }
 
-/// Returns the text without the marks of links: `[Exp](crate::ops::Exp)` and `[`Exp`]` become their text. The URL of a web
-/// link follows its text.
+/// Returns the text without the marks of links: `[Exp](crate::ops::Exp)` and `[`Exp`]` become their text. The URL of a
+/// web link follows its text.
 fn without_links(text: &str) -> String {
     let mut plain = String::new();
     let mut rest = text;

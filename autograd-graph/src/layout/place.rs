@@ -83,8 +83,8 @@ fn apart<'a>(
     }
 }
 
-/// Moves each vertex toward its neighbors. Waypoints have the largest weight, so that long arcs are straight; leaves have
-/// the smallest, so that the main path stays straight.
+/// Moves each vertex toward its neighbors. Waypoints have the largest weight, so that long arcs are straight; leaves
+/// have the smallest, so that the main path stays straight.
 fn horizontal(layered: &Layered, apart: &impl Fn(usize, usize) -> f64) -> Vec<f64> {
     let mut x = vec![0.0; layered.layer_of.len()];
     for layer in &layered.layers {

@@ -1,5 +1,5 @@
-//! Pictures of graphs, and traces: `fold` tests repeated blocks, `saved` the saved values of nodes, `trace` traces; this
-//! file tests the contents of drawings.
+//! Pictures of graphs, and traces: `fold` tests repeated blocks, `saved` the saved values of nodes, `trace` traces;
+//! this file tests the contents of drawings.
 
 mod fold;
 mod page;

@@ -11,8 +11,8 @@ use serde_json::Value;
 use super::{leaf, matrix};
 use crate::browser;
 
-/// Reports mistakes in a drawing, in the browser's default font and in the widest and the narrowest of usual fonts: texts
-/// outside of their boxes, boxes and labels on boxes, arcs through boxes.
+/// Reports mistakes in a drawing, in the browser's default font and in the widest and the narrowest of usual fonts:
+/// texts outside of their boxes, boxes and labels on boxes, arcs through boxes.
 const LOOK: &str = r"
 const inside = (a, b) => a.x >= b.x && a.y >= b.y && a.x + a.width <= b.x + b.width && a.y + a.height <= b.y + b.height;
 const meet = (a, b) => a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
