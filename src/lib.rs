@@ -128,7 +128,7 @@ pub mod catalogue {
     pub use autograd_graph::catalogue::{Page, html};
 }
 
-/// The traits and types of nearly every program. There are no names of built-in functions.
+/// The traits, types and functions that nearly every program imports, without the names of built-in functions.
 pub mod prelude {
     #[cfg(feature = "nn")]
     pub use crate::nn::{Buffer, Forward, Module, Parameter, Stateful};

@@ -107,9 +107,8 @@ impl First {
     }
 }
 
-/// Returns the processor time of finished child processes and of theirs, in seconds: the fields `cutime` and `cstime`
-/// of
-/// `/proc/self/stat`, in hundredths.
+/// Returns the processor time of finished child processes and of theirs, in seconds, from the fields `cutime` and
+/// `cstime` of `/proc/self/stat`, which are in hundredths.
 fn processor_time_of_children() -> Option<f64> {
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
     // The second field, a name in parentheses, may contain spaces.

@@ -95,8 +95,7 @@ pub fn report(name: &str, ours: f64, limit: f64, unit: &str) {
 }
 
 /// Prints one figure of forward and backward together, and each of them to standard error. The times are in
-/// nanoseconds,
-/// `per` of which are a `unit`.
+/// nanoseconds, `per` of which are a `unit`.
 pub fn report_both(name: &str, ours: [f64; 2], limit: [f64; 2], (unit, per): (&str, f64)) {
     let (ours, limit) = (ours.map(|time| time / per), limit.map(|time| time / per));
     report(name, ours.iter().sum(), limit.iter().sum(), unit);

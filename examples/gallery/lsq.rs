@@ -1,8 +1,8 @@
 //! Quantization with a learned step: an estimator, whose gradients are chosen and not derived.
 //!
 //! Esser et al., *Learned Step Size Quantization*, 2020: y = s · round(clamp(x/s, low, high)). Rounding is treated as
-//! the identity, so the factor of x is 1 where x is not clamped, and that of s is round(x/s) − x/s there, elsewhere
-//! the bound.
+//! the identity, so ∂y/∂x is 1 where x is not clamped, elsewhere 0, and ∂y/∂s is round(x/s) − x/s there, elsewhere the
+//! bound.
 
 use pullback::ndarray::{Array1, ArrayView0, ArrayView1, Zip, arr0};
 use pullback::prelude::*;

@@ -1,8 +1,7 @@
 //! Soft dynamic time warping: the smoothed cost of the best alignment of two series.
 //!
 //! Cuturi and Blondel, *Soft-DTW*, 2017: rᵢⱼ = dᵢⱼ + m(rᵢ₋₁ⱼ, rᵢⱼ₋₁, rᵢ₋₁ⱼ₋₁), with m(…) = −γ log Σ e^(−r/γ). The
-//! gradient with respect to d is the expected number of alignments through each cell, by a recursion from the last
-//! cell.
+//! gradient with respect to d is the probability that an alignment passes each cell, by a recursion from the last cell.
 
 use pullback::ndarray::{Array0, Array2, ArrayView0, ArrayView2, arr0};
 use pullback::prelude::*;
