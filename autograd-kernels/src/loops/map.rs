@@ -4,8 +4,14 @@ use std::mem::MaybeUninit;
 
 use ndarray::{Array, ArrayView, Dimension, Zip};
 
+use super::broadcast::{RowBlocks, row_block};
+use super::row_major::in_row_major;
 use super::wide::{SHORT, map_into, zip_into};
 use crate::memory;
+use crate::parallel::{split_mut, worth};
+
+/// The number of elements from which on blocks of rows pay.
+const MANY: usize = 128;
 
 /// Returns the array of `f` of each element. A closure that captures numbers should own them (`move`): the loop is
 /// then vector code.
@@ -60,7 +66,15 @@ pub fn zip<T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
             (Some(a), _, _, Some(y)) => map_slice(x, a, move |a| f(a, y)),
             (_, Some(x), Some(b), _) => map_slice(y, b, move |b| f(x, b)),
             (_, Some(a), _, Some(b)) => collect(x, (0..x.len()).map(|_| f(a, b))),
-            _ => Zip::from(x).and(y).map_collect(|&a, &b| f(a, b)),
+            (slice_x, _, slice_y, _) => match (row_block(x), row_block(y)) {
+                (Some(block), Some(_)) if x.len() > MANY => zip_blocks(x, y, block, f),
+                // A transpose beside an array in row-major order.
+                _ if x.len() > MANY && slice_x.is_some() != slice_y.is_some() => {
+                    let (x, y) = (in_row_major(x), in_row_major(y));
+                    zip(&x.view(), &y.view(), f)
+                }
+                _ => Zip::from(x).and(y).map_collect(|&a, &b| f(a, b)),
+            },
         },
     }
 }
@@ -90,6 +104,25 @@ fn zip_slices<L, T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
         return collect(like, x.iter().zip(y).map(|(&x, &y)| f(x, y)));
     }
     filled(like, |out| zip_into(x, y, out, &f))
+}
+
+/// Returns the array of `f` of the elements of both, block by block.
+fn zip_blocks<T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
+    x: &ArrayView<'_, T, D>,
+    y: &ArrayView<'_, U, D>,
+    block: usize,
+    f: impl Fn(T, U) -> V + Sync,
+) -> Array<V, D> {
+    // INVARIANT: arrays without axes are contiguous.
+    let row = *x.shape().last().expect("an axis");
+    filled(x, |out| {
+        split_mut(out, row, worth::LOOP.div_ceil(row), |first, out| {
+            let (mut x, mut y) = (RowBlocks::new(x, first), RowBlocks::new(y, first));
+            for out in out.chunks_mut(block) {
+                zip_into(x.next(out.len()), y.next(out.len()), out, &f);
+            }
+        });
+    })
 }
 
 /// Returns the only element of a view that was broadcast from a number; `None` if there may be several elements, or
@@ -137,7 +170,7 @@ fn filled<T, U, D: Dimension>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ndarray::{Array0, Array2, array, s};
+    use ndarray::{Array0, Array2, Array3, array, s};
 
     #[test]
     fn views_of_every_layout_give_the_same() {
@@ -167,6 +200,48 @@ mod tests {
             zip(&x.view(), &x.slice(s![..;-1, ..]), |x, y| x - y),
             &x - &x.slice(s![..;-1, ..])
         );
+    }
+
+    #[test]
+    fn large_views_of_every_layout_give_the_same() {
+        for shape in [
+            [3, 5, 70],
+            [2, 70, 5],
+            [1, 33, 33],
+            [2, 2, 5000],
+            [600, 300, 3],
+        ] {
+            let number = |(i, j, k): (usize, usize, usize)| (i * 100 + j * 10 + k) as f64;
+            let full = Array3::from_shape_fn((shape[0], shape[1], shape[2]), number);
+            let stretched = |lengths: [usize; 3]| Array3::from_shape_fn(lengths, number);
+            let lengths = [0, 1, 2, 3, 4, 5, 6, 7].map(|mask| {
+                std::array::from_fn(|axis| {
+                    if mask >> axis & 1 == 1 {
+                        1
+                    } else {
+                        shape[axis]
+                    }
+                })
+            });
+            let arrays = lengths.map(stretched);
+            let mut views: Vec<_> = arrays
+                .iter()
+                .map(|x| x.broadcast(full.raw_dim()).unwrap())
+                .collect();
+            let last_first = full
+                .view()
+                .reversed_axes()
+                .as_standard_layout()
+                .into_owned();
+            views.push(last_first.view().reversed_axes());
+            views.push(full.slice(s![..;-1, .., ..]));
+            views.push(full.slice(s![.., .., ..;-1]));
+            for x in &views {
+                for y in &views {
+                    assert_eq!(zip(x, y, |x, y| x - y), x - y);
+                }
+            }
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Loops over elements and along axes.
 
 pub(crate) mod axes;
+pub(crate) mod broadcast;
 pub(crate) mod lanes;
 pub(crate) mod map;
 pub(crate) mod max;
