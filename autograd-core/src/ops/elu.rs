@@ -31,12 +31,10 @@ impl<T: Element, D: Dimension> Elu<T, D> {
     )]
     #[forward]
     pub fn forward(x: ArrayView<T, D>, alpha: T) -> Array<T, D> {
+        // Both sides are computed: a loop without branches is vector code.
         kernels::map(&x, move |x| {
-            if x > T::zero() {
-                x
-            } else {
-                alpha * kernels::exp_m1(x)
-            }
+            let left = alpha * kernels::exp_m1(x);
+            if x > T::zero() { x } else { left }
         })
     }
 
@@ -46,11 +44,8 @@ impl<T: Element, D: Dimension> Elu<T, D> {
             grad_output,
             x,
             move |grad, x| {
-                if x > T::zero() {
-                    grad
-                } else {
-                    grad * alpha * kernels::exp(x)
-                }
+                let left = grad * alpha * kernels::exp(x);
+                if x > T::zero() { grad } else { left }
             },
             |x| slope(x, alpha),
         )
