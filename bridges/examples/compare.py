@@ -1,7 +1,7 @@
 """Runs one function in six frameworks by the programs of this folder, and prints their results as a table.
 
-`python compare.py PROGRAM …` runs only the named programs. Fails if a result differs from the first program's by more than
-a relative 1e-14: the frameworks add the same hundred numbers in different orders.
+`python compare.py PROGRAM …` runs only the named programs. Fails if a result differs from the first program's by more
+than a relative 1e-14: the frameworks add the same hundred numbers in different orders.
 """
 
 import pathlib

@@ -354,7 +354,7 @@ fn share<T: Element, D: Dimension>(
     holds.into()
 }
 
-/// Returns an integer such that keys are in the order of the numbers, NaN last: MPI's maximum of floats ignores NaN.
+/// Returns an integer such that keys are in the order of the numbers, NaN last: MPI defines no maximum with NaN.
 fn key(x: f64) -> u64 {
     if x.is_nan() {
         return u64::MAX;

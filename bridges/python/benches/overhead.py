@@ -1,6 +1,6 @@
-"""Measures a call through PyTorch, forward and backward, beside a `torch.autograd.Function` with the same body in NumPy, and
-beside the function alone. Run `python benches/overhead.py` after `maturin develop --release` in `examples/python`. All run
-on one thread.
+"""Measures a call through PyTorch, forward and backward, beside a `torch.autograd.Function` with the same body in
+NumPy, and beside the function alone. All run on one thread. Run `python python/benches/overhead.py` in `bridges` after
+`maturin develop --release -m examples/python/Cargo.toml`.
 """
 
 import os

@@ -432,7 +432,7 @@ def test_compiled_programs_take_other_shapes_and_values():
 
 
 @quietly
-def test_functions_of_numbers_are_compiled_for_any_shape():
+def test_elementwise_functions_are_compiled_for_any_shape():
     graphs = []
 
     def backend(graph, _):

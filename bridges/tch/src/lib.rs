@@ -20,8 +20,8 @@ use tch::{TchError, Tensor};
 ///
 /// # Errors
 /// - [`TchError::Convert`] if an input is not a dense tensor of [`Float`](tch::Kind::Float) or
-///   [`Double`](tch::Kind::Double) on the CPU, if its element type or rank or the number of inputs are not those of the
-///   function. Tensors are never moved between devices: `x.to_device(Device::Cpu)` is part of the graph.
+///   [`Double`](tch::Kind::Double) on the CPU, has another element type or rank than the function takes, or if there
+///   are more or fewer inputs. Tensors are never moved between devices: `x.to_device(Device::Cpu)` is part of the graph.
 /// - [`TchError::Torch`] with the message of a panic in the function.
 ///
 /// An error in backward is returned by the call that started it, such as [`Tensor::f_backward`].

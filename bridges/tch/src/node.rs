@@ -35,7 +35,7 @@ impl fmt::Display for Argument {
     }
 }
 
-/// Runs the function, and records its outputs as those of a node if an input requires grad.
+/// Runs the function, and makes its outputs those of a node if one of them has a gradient for an input that requires it.
 pub(crate) fn apply<M, F: TensorFunction<M>>(
     function: F,
     inputs: &[&Tensor],
@@ -172,7 +172,7 @@ unsafe fn list<'a, T>(of: *const T, length: usize) -> &'a [T] {
     if length == 0 {
         return &[];
     }
-    // SAFETY: the caller's.
+    // SAFETY: the caller guarantees it.
     unsafe { slice::from_raw_parts(of, length) }
 }
 

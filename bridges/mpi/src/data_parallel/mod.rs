@@ -21,8 +21,8 @@ use pullback::nn::{
 };
 use pullback::{AnyTensor, Element, Error, HookHandle, Node, Tensor, TensorD};
 
-use crate::communicator::Communicator;
 use crate::call::Call;
+use crate::communicator::Communicator;
 use crate::worker::{Data, Kind};
 use layout::{Layout, Size};
 use step::Step;
@@ -111,7 +111,7 @@ impl<M: Module> DataParallel<M> {
     /// receive the gradient of this process, and their results are not averaged.
     ///
     /// # Errors
-    /// Where [`Tensor::backward`] fails. The other processes then wait: return the error to [`run`](crate::run), which
+    /// If [`Tensor::backward`] fails. The other processes then wait: return the error to [`run`](crate::run), which
     /// ends all.
     ///
     /// # Panics
@@ -162,7 +162,7 @@ impl<M: Module> DataParallel<M> {
     /// returns an error.
     ///
     /// # Errors
-    /// Where [`Stateful::save_safetensors`] fails.
+    /// If [`Stateful::save_safetensors`] fails.
     ///
     /// ```
     /// use pullback::nn::{Generator, Linear, Stateful};
@@ -281,8 +281,8 @@ fn gradient(parameter: &AnyTensor) -> Option<AnyTensor> {
     }
 }
 
-/// Sets the gradient of a parameter to the sum of its gradient `before` and the mean over `processes`, whose sum is
-/// `sum`. Does nothing if no process has a gradient: `used` is zero.
+/// Sets the gradient of a parameter to its gradient `before` plus the mean over `processes`. `sum` begins with the sum
+/// of their gradients. Does nothing if no process has a gradient: `used` is zero.
 fn write<T: Element>(
     (parameter, before): (&AnyTensor, Option<&AnyTensor>),
     sum: &[T],

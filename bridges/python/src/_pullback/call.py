@@ -1,7 +1,7 @@
 """A call of a function, and its gradients of any order, on arrays of NumPy.
 
-`Call` and `Gradients` are called in the same way: with arrays, and for each of them whether it requires a gradient. They
-return a recording, the outputs, and for each output that is an array whether it has a gradient.
+`Call` and `Gradients` are called in the same way: with arrays, and for each of them whether it requires a gradient.
+They return a recording, the outputs, and for each output that is an array whether it has a gradient.
 """
 
 

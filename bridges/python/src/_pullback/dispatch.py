@@ -11,7 +11,7 @@ operators = {}
 
 
 def has_operator(name):
-    """Returns whether a function is among `operators`. All are added at once: `torch.compile` reads the dictionary once."""
+    """Returns whether a function is in `operators`. All are added at once: `torch.compile` reads the dictionary once."""
     if not operators:
         from .operator import define
 

@@ -76,8 +76,8 @@ class Node(torch.autograd.Function):
                     ctx.mark_non_differentiable(output)
             results.append(output)
         if True in differentiable:
-            # All tensors, for the edges of second derivatives. PyTorch also raises an error if a saved tensor is written
-            # to before the backward.
+            # All tensors, for the edges of second derivatives. PyTorch also raises an error if a saved tensor is
+            # written to before the backward.
             ctx.save_for_backward(*tensors)
             ctx.differentiable = differentiable
             # Hooks of saved tensors keep nothing, as checkpoints do, or keep it elsewhere: the function is run again on

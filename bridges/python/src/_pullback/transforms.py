@@ -1,7 +1,7 @@
 """Calls under the transforms of `torch.func`, of any order of differentiation.
 
-A transform passes tensors of its own, and only the innermost call gets values. So no recording is kept for the gradient,
-which runs the function again.
+A transform passes tensors of its own, and only the innermost call gets values. So no recording is kept for the
+gradient, which runs the function again.
 """
 
 import torch
