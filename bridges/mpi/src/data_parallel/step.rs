@@ -11,10 +11,8 @@ use super::layout::{Bucket, Layout};
 use super::timeline::{BucketTimes, Timeline};
 use super::uses::Consumer;
 use crate::call::Call;
-use crate::communicator::Communicator;
-use crate::communicator::Pending;
-use crate::worker::Data;
-use crate::worker::Kind;
+use crate::communicator::{Communicator, Pending};
+use crate::worker::{Data, Kind};
 
 /// The gradients of a pass, shared with the hooks that collect them.
 #[derive(Debug)]
