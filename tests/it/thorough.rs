@@ -8,7 +8,7 @@ use pullback::ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, Ix1, Ix2, 
 use pullback::prelude::*;
 use pullback::{Check, Error, InputTensors, Mismatch, OutputTensors};
 
-use crate::functions::{HalfTangent, Linear, Square, leaf};
+use crate::functions::{HalfTangent, Linear, Square, leaf, panic_of};
 
 /// Returns the mismatch that a thorough check finds in a function that passes the plain one.
 #[track_caller]
@@ -221,6 +221,7 @@ fn a_gradient_without_the_conjugate_is_found() {
 }
 
 /// Checks a function of one input as generated tests do, of shape `[3]` or `[3, 3]`.
+#[track_caller]
 fn generated<D: pullback::ndarray::Dimension + 'static>(
     shape: &[usize],
     function: impl for<'a> Fn(&'a Tensor<f64, D>) -> Tensor<f64, D>,
@@ -281,6 +282,12 @@ fn magnitude(x: ArrayView1<f64>) -> Array1<f64> {
 )]
 fn a_generated_check_finds_what_is_right_for_positive_numbers_alone() {
     generated::<Ix1>(&[3], |x| magnitude(x));
+}
+
+#[test]
+fn a_generated_check_panics_at_the_callers_line() {
+    let (_, file, line) = panic_of(|| generated::<Ix1>(&[3], |x| magnitude(x)));
+    assert_eq!((&*file, line), (file!(), line!() - 1));
 }
 
 #[test]

@@ -110,15 +110,18 @@ pub fn gradcheck<I, O, F>(
              defined, as in `gradcheck(x = [3] in -1.0..1.0)`"
         );
     }
-    let check = |inputs: &[AnyTensor], at: &str| {
-        let checked = run::check(options.thorough(), &function, inputs, orders, called_at);
-        if let Err(error) = checked {
-            panic!("gradcheck of `{name}`{without}{at}: {error}");
-        }
-    };
-    check(&inputs, "");
-    for signed in of_either_sign(&inputs, either_sign, &function) {
-        check(&signed, ", for inputs of both signs");
+    let check =
+        |inputs: &[AnyTensor]| run::check(options.thorough(), &function, inputs, orders, called_at);
+    let checked = check(&inputs).map_err(|error| ("", error));
+    let checked = checked.and_then(|()| {
+        let signed = of_either_sign(&inputs, either_sign, &function);
+        let mut checks = signed.iter().map(|inputs| check(inputs));
+        checks
+            .try_for_each(|checked| checked.map_err(|error| (", for inputs of both signs", error)))
+    });
+    // Not in a closure, whose panics are at lines of this file.
+    if let Err((at, error)) = checked {
+        panic!("gradcheck of `{name}`{without}{at}: {error}");
     }
 }
 
