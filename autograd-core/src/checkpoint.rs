@@ -10,13 +10,13 @@ use crate::thread::{enable_grad, is_grad_enabled};
 use autograd_kernels::Shape;
 use autograd_kernels::counted;
 
-/// Calls `function` with `inputs`: a tensor by reference, a list, or a tuple of up to twelve. Of the tensors that
-/// functions applied in it would save, only the inputs are saved; a backward pass that needs the others calls
-/// `function` again to compute them. This takes less memory and more time.
+/// Calls `function` with `inputs`: a tensor by reference, a list, or a tuple of up to twelve. The inputs are saved, but
+/// not the tensors that functions applied in `function` would save; a backward pass that needs these calls `function`
+/// again to compute them. This takes less memory and more time.
 ///
 /// Gradients are those of `function`, also for tensors that it captures. `function` must do the same in each call: take
 /// random numbers from a seed that it captures, or by [`replayed`](crate::replayed). Checkpoints nest; the inputs of an
-/// inner one are then recomputed too. Without recording, `function` is called once.
+/// inner one are then recomputed too. Without recording, a checkpoint only calls `function`.
 ///
 /// A backward pass fails, and changes nothing, if the second call saves other tensors than the first, or panics.
 ///

@@ -49,8 +49,8 @@ impl<F: ?Sized + Send + Sync> Remove for Mutex<Option<Arc<F>>> {
 }
 
 impl HookHandle {
-    /// Removes the hook, also during a pass: it is not called any more, and its captured values are dropped, at the end
-    /// of a call that is running. A second call does nothing.
+    /// Removes the hook, also during a pass: it is not called any more. Its captured values are dropped at once, or at
+    /// the end of a call that is running. A second call does nothing.
     pub fn remove(&self) {
         if let Some(hook) = self.0.upgrade() {
             hook.remove();
@@ -176,8 +176,8 @@ impl<T: Element, D: Dimension + 'static> Tensor<T, D> {
         })
     }
 
-    /// Lets backward passes accumulate a gradient for this computed tensor, as for a leaf. Hooks of the tensor are
-    /// called before, whenever they were registered.
+    /// Lets backward passes accumulate a gradient for this computed tensor, as they do for a leaf; without effect on a
+    /// leaf. Hooks of the tensor are called before, whenever they were registered.
     ///
     /// # Panics
     /// If the tensor does not require grad.

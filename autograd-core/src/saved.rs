@@ -175,7 +175,8 @@ fn without_hooks<R>(body: impl FnOnce() -> R) -> R {
 ///         static FILES: AtomicUsize = AtomicUsize::new(0);
 ///         let name = format!("saved-{}-{}", process::id(), FILES.fetch_add(1, Ordering::Relaxed));
 ///         let path = env::temp_dir().join(name);
-///         let bytes: Vec<u8> = tensor.to_tensor::<f64>().unwrap().view().iter().flat_map(|x| x.to_le_bytes()).collect();
+///         let tensor = tensor.to_tensor::<f64>().unwrap();
+///         let bytes: Vec<u8> = tensor.view().iter().flat_map(|x| x.to_le_bytes()).collect();
 ///         fs::write(&path, bytes)?;
 ///         Ok(Self { path, shape: tensor.shape().to_vec() })
 ///     }

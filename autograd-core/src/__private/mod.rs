@@ -215,7 +215,7 @@ pub fn attach_list<T: Element, D: Dimension>(
     tensors.map(attach).collect()
 }
 
-/// Attaches a tensor that forward wrote to to a node, as its output.
+/// Attaches a tensor to the node whose forward wrote to it, as its output.
 #[inline]
 pub fn attach_in_place<T: Element, D: Dimension>(
     tensor: &mut Tensor<T, D>,

@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 use super::blocks;
 use super::count::Count;
 
-/// A handle on a value of any type that implements the trait object `T`, with its head.
+/// A handle on a value of any type, as the trait object `T`, with its head.
 pub(crate) struct Thin<H, T: ?Sized> {
     start: NonNull<Start<H, T>>,
     owns: PhantomData<(H, T)>,
@@ -23,7 +23,7 @@ pub(crate) struct Thin<H, T: ?Sized> {
 struct Start<H, T: ?Sized> {
     count: Count,
     flag: AtomicBool,
-    /// Returns the value of this block.
+    /// A pointer to the value of this block.
     value: NonNull<T>,
     head: H,
 }
@@ -117,7 +117,7 @@ impl<H, T: ?Sized> Thin<H, T> {
 
     #[inline]
     fn start(&self) -> &Start<H, T> {
-        // SAFETY: the block lives as long as there are handles, and nobody has its start exclusively.
+        // SAFETY: the block lives as long as there are handles, and nothing borrows its start exclusively.
         unsafe { self.start.as_ref() }
     }
 

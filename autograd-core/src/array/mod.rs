@@ -131,7 +131,7 @@ impl<T: Element> Buffer<T> {
         if let Some(vector) = vector.and_then(Option::take) {
             return Self::row_major(vector, shape);
         }
-        // INVARIANT: taken only above, from a vector.
+        // INVARIANT: only a vector is taken out, and then the function has returned.
         let owner = Box::new(owner.expect("an owner"));
         Self::new(Elements::Foreign(Foreign(owner)), shape, None)
     }
@@ -183,7 +183,7 @@ impl<T: Element> Buffer<T> {
         }
     }
 
-    /// Returns the address and the bytes of the memory that the buffer holds.
+    /// Returns the address of the memory that the buffer holds, and its size in bytes.
     pub(crate) fn held(&self) -> (usize, usize) {
         let memory = self.memory();
         (memory.as_ptr().addr(), size_of_val(memory))

@@ -68,8 +68,8 @@ impl Entry {
         }
     }
 
-    /// Returns the entry of a function, given as the free function or as the `apply` of its type. `None` if the attribute
-    /// does not define it, or if it is local to another function.
+    /// Returns the entry of a function, given as the free function or as the `apply` of its type. `None` if the
+    /// attribute does not define it, or if it is local to another function.
     ///
     /// ```
     /// use pullback::catalogue::Entry;

@@ -9,7 +9,7 @@ pub(super) fn accumulate_leaf(node: &Node, grad: AnyGradient) {
     }
 }
 
-/// Accumulates the gradients and calls the hooks after it. If a hook panics, the pass's gradients are subtracted again.
+/// Accumulates the gradients and calls the hooks after it. If a hook panics, the pass's gradients are removed again.
 #[cold]
 pub(super) fn accumulate_and_call_hooks(pass: &mut Pass<'_>, retained: Retained) {
     let mut leaves = Vec::new();

@@ -26,7 +26,7 @@ pub use trace::{TraceEvent, trace};
 use crate::saved;
 use crate::thread::{self, Mode, Modes, cleanup, replay, with_grad_mode};
 
-/// The modes that a thread has: helper threads take them over. A new mode goes in here.
+/// The modes that a thread has: helper threads take them over. A new mode is added here.
 const MODES: [&dyn Mode; 6] = [
     &thread::RECORDING,
     &anomaly::WATCHING,

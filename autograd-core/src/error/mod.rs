@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// An error of a backward pass, of forward mode or of a gradient check.
 ///
-/// It depends on state that the types do not show: a graph that was freed, an input that no output depends on, a
+/// Its cause is state that the types do not show: a graph that was freed, an input that no output depends on, a
 /// gradient of the wrong shape. [`kind`](Self::kind) is for programs; `Display` writes [`message`](Self::message) and
 /// then the line, [`applied_at`](Self::applied_at), if it is known. `Debug` writes the same, for `?` in `main`,
 /// `unwrap` and `expect`.

@@ -228,7 +228,8 @@ impl<'a> Call<'a> {
         result.map_err(|error| self.inner.node.failed(error.into_source()))
     }
 
-    /// Attaches a gradient that was computed on arrays to a node: its missing history must not be lost silently.
+    /// Under `create_graph`, attaches a gradient that was computed on arrays to a node that fails: without a history it
+    /// would be differentiated as a constant.
     #[inline]
     fn attached<T: Element>(&self, gradient: Gradient<T>) -> AnyGradient {
         let on_arrays = matches!(gradient, Gradient::Owned(_));

@@ -193,8 +193,8 @@ impl ForwardCall {
         .of(self.function, self.applied_at)
     }
 
-    /// Makes a tangent of an array: its missing history must not be lost silently, in a backward pass or in an outer
-    /// run of forward mode.
+    /// Makes a tangent of an array, with a node and a tangent that fail: without them a backward pass, or an outer run
+    /// of forward mode, would treat it as a constant.
     fn once<T: Element>(&self, buffer: Buffer<T>) -> RawTensor<T> {
         let mut tangent = RawTensor::new(buffer, None);
         if self.edges.iter().any(Option::is_some) {

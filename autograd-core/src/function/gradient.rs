@@ -88,7 +88,8 @@ impl<'a, T: Element, D: Dimension> GradOutput<'a, T, D> {
         }
     }
 
-    /// Returns an owned gradient; the last caller (`last`) gets the buffer itself if no other handle holds it.
+    /// Returns the gradient as an owned array; the last caller (`last`) gets the buffer itself if no other handle holds
+    /// it.
     #[inline]
     pub fn owned(&mut self, last: bool) -> Array<T, D> {
         self.owned_optional(last)
@@ -108,7 +109,7 @@ impl<'a, T: Element, D: Dimension> GradOutput<'a, T, D> {
         }
     }
 
-    /// Returns an owned gradient; the last caller (`last`) gets the only handle.
+    /// Returns the gradient as an owned tensor; the last caller (`last`) gets it without another handle.
     #[inline]
     pub fn owned_tensor(&mut self, last: bool) -> Tensor<T, D> {
         match self.owned_tensor_optional(last) {
@@ -117,7 +118,7 @@ impl<'a, T: Element, D: Dimension> GradOutput<'a, T, D> {
         }
     }
 
-    /// Returns an owned gradient like [`owned_tensor`](Self::owned_tensor); `None` for an undefined one.
+    /// Returns an owned tensor like [`owned_tensor`](Self::owned_tensor); `None` for an undefined gradient.
     #[inline]
     pub fn owned_tensor_optional(&mut self, last: bool) -> Option<Tensor<T, D>> {
         if !last {

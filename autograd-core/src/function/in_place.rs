@@ -14,8 +14,8 @@ use autograd_kernels::Element;
 
 /// A tensor that forward borrows to write to, until [`finish`](Self::finish).
 ///
-/// If forward fails, the tensor is unchanged; if it panics, too, unless only this tensor holds the memory: then it is
-/// partly written.
+/// If forward returns an error, the tensor is unchanged. If forward panics, the tensor is unchanged too, except if only
+/// this tensor holds the memory: then the memory may be partly written.
 pub struct InPlace<'a, T, D> {
     tensor: &'a mut Tensor<T, D>,
     /// The copy to write to, if the tensor's memory is shared or may be needed again.

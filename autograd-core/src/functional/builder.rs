@@ -65,9 +65,9 @@ impl Functional {
 
     /// Sets whether an output that does not depend on an input is an error,
     /// [`Independent`](crate::ErrorKind::Independent), instead of zeros. [`jacobian`](Self::jacobian) and
-    /// [`hessian`](Self::hessian) check each pair; the other methods look for outputs that depend on no input and inputs
-    /// that no output depends on. For second derivatives, gradients are checked too. An output depends on the inputs that
-    /// its recorded graph leads to; forward mode runs the function once more to record a graph.
+    /// [`hessian`](Self::hessian) check each pair; the other methods look for outputs that depend on no input, and
+    /// inputs that no output depends on. For second derivatives, gradients are checked too. An output depends on the
+    /// inputs that its recorded graph leads to; forward mode runs the function once more to record a graph.
     ///
     /// ```
     /// use pullback::{Tensor, functional::Functional, ndarray::array};
@@ -87,8 +87,8 @@ impl Functional {
     /// [`jacobian`](Self::jacobian) then runs the function in forward mode for each entry of the inputs, instead of
     /// backward for each entry of the outputs, which is faster for few inputs and many outputs;
     /// [`hessian`](Self::hessian) and [`hvp`](Self::hvp) run backward through forward mode, instead of backward
-    /// twice; [`jvp`](Self::jvp) does not fall back on backward passes. The results are the same, and a function without a
-    /// rule is an error.
+    /// twice; [`jvp`](Self::jvp) does not fall back on backward passes. The results are the same, and a function
+    /// without a rule is an error.
     pub fn forward_mode(self, forward_mode: bool) -> Self {
         Self {
             forward_mode,
@@ -96,7 +96,7 @@ impl Functional {
         }
     }
 
-    /// Like [`vjp`](super::vjp), with these options.
+    /// Computes [`vjp`](super::vjp) with these options.
     #[track_caller]
     pub fn vjp<I, S, F>(
         self,
@@ -122,7 +122,7 @@ impl Functional {
         ))
     }
 
-    /// Like [`jvp`](super::jvp), with these options.
+    /// Computes [`jvp`](super::jvp) with these options.
     ///
     /// # Panics
     /// If a list of tangents is not as long as that of its inputs.
@@ -148,7 +148,7 @@ impl Functional {
         Ok((self.read(lengths, outputs), self.read(lengths, derivatives)))
     }
 
-    /// Like [`jacobian`](super::jacobian), with these options.
+    /// Computes [`jacobian`](super::jacobian) with these options.
     #[track_caller]
     pub fn jacobian<I, O, F>(self, function: F, inputs: I) -> Result<Blocks<O, I>, Error>
     where
@@ -162,7 +162,7 @@ impl Functional {
         Ok(O::blocks(&mut self.finished(blocks)))
     }
 
-    /// Like [`hessian`](super::hessian), with these options.
+    /// Computes [`hessian`](super::hessian) with these options.
     #[track_caller]
     pub fn hessian<I, T, F>(self, function: F, inputs: I) -> Result<HessianBlocks<I>, Error>
     where
@@ -178,7 +178,7 @@ impl Functional {
         ))
     }
 
-    /// Like [`hvp`](super::hvp), with these options.
+    /// Computes [`hvp`](super::hvp) with these options.
     #[track_caller]
     pub fn hvp<I, T, F>(
         self,
@@ -200,7 +200,7 @@ impl Functional {
         Ok((self.read((), vec![value]), self.read(lengths, product)))
     }
 
-    /// Like [`vhp`](super::vhp), with these options.
+    /// Computes [`vhp`](super::vhp) with these options.
     #[track_caller]
     pub fn vhp<I, T, F>(
         self,
@@ -235,7 +235,7 @@ impl Functional {
         }
     }
 
-    /// Returns a result, without its edge unless a graph is asked for.
+    /// Returns a result, without its edge unless `create_graph` is set.
     pub(super) fn finish(self, tensor: AnyTensor) -> AnyTensor {
         if self.create_graph {
             tensor

@@ -82,7 +82,8 @@ where
 /// [`NeitherMode`](crate::ErrorKind::NeitherMode), if a function has no rule, and that or another one has a
 /// backward function written on arrays;
 /// [`PassInForwardMode`](crate::ErrorKind::PassInForwardMode), if `function` runs a backward pass that is not
-/// recorded; if a tangent does not have the shape of its input; and those of [`Tensor::backward`](crate::Tensor::backward).
+/// recorded; if a tangent does not have the shape of its input; and those of
+/// [`Tensor::backward`](crate::Tensor::backward).
 ///
 /// # Panics
 /// If a list of tangents is not as long as that of its inputs.
@@ -179,7 +180,8 @@ where
 /// [`Functional::forward_mode`], by a backward pass through forward mode.
 ///
 /// # Errors
-/// [`OnceDifferentiable`](crate::ErrorKind::OnceDifferentiable), if a backward function is written on arrays; if a vector does not have the shape of its input; and those of [`Tensor::backward`](crate::Tensor::backward).
+/// [`OnceDifferentiable`](crate::ErrorKind::OnceDifferentiable), if a backward function is written on arrays; if a
+/// vector does not have the shape of its input; and those of [`Tensor::backward`](crate::Tensor::backward).
 ///
 /// # Panics
 /// If a list of vectors is not as long as that of its inputs.

@@ -36,7 +36,7 @@ pub(super) struct Check<'a> {
 }
 
 impl Check<'_> {
-    /// Returns the check of the function that maps the inputs, and gradients of the outputs, to gradients of the inputs.
+    /// Returns the check of the function that maps inputs, and gradients of the outputs, to gradients of the inputs.
     pub(super) fn of_gradients(&self) -> Result<Check<'_>, Error> {
         let recorded = &self.recorded;
         let seeds = recorded.outputs.iter().filter(|it| it.edge().is_some());
@@ -158,7 +158,7 @@ impl Check<'_> {
         tangents(&*self.function, inputs, directions)
     }
 
-    /// Returns the outputs with an entry of an input moved down and up by a step, and the steps. `moved` has the inputs.
+    /// Returns the outputs with an entry of an input moved down and up by a step, and the steps. The inputs are `moved`.
     fn differences(
         &self,
         moved: &mut [AnyTensor],
@@ -302,8 +302,8 @@ fn tangents(
 /// The message for a function whose outputs have different shapes at different points.
 pub(super) const CHANGED: &str = "a checked function changed its output's shape";
 
-/// Returns the function that maps the first `count` inputs of `function`, and gradients of its outputs, to gradients of these
-/// inputs.
+/// Returns the function that maps the first `count` inputs of `function`, and gradients of its outputs, to gradients of
+/// these inputs.
 pub(super) fn gradients(
     function: &ErasedFn<'_>,
     count: usize,

@@ -9,8 +9,8 @@ use crate::erased::{AnyTensor, ErasedFn};
 use crate::error::Error;
 use crate::recording::Recording;
 
-/// Checks the derivatives of `function` at `inputs`, of these orders by backward passes and by forward mode. Inputs that
-/// require grad are checked, or all if none does.
+/// Checks the derivatives of `function` at `inputs`, of these orders by backward passes and by forward mode. Inputs
+/// that require grad are checked, or all if none does.
 pub(super) fn check(
     options: Gradcheck,
     function: &ErasedFn<'_>,

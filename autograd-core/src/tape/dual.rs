@@ -37,7 +37,7 @@ pub struct DualTensor<T> {
 #[derive(Clone, Debug)]
 pub(crate) enum Tangent<T> {
     Known(RawTensor<T>),
-    /// A function has no rule; the error is returned at the end of the run.
+    /// A tangent that is unknown, as that of a function without a rule. The error is returned at the end of the run.
     Failed(Failure),
 }
 

@@ -4,11 +4,11 @@
 //! that do not store them otherwise, `crate::hooks` has the methods of tensors and nodes that register them.
 //!
 //! # Note [Order of hooks]
-//! A node runs when all gradients of its outputs are complete. Then a pass calls, each kind in the order of
-//! registration:
+//! A node runs when all gradients of its outputs are complete. The steps are these; a pass calls each kind of hooks in
+//! the order of registration:
 //!
 //! 1. hooks of the tensors that the node made, which may replace the gradient;
-//! 2. retains gradients for `retain_grad`, and takes those that `grad` returns;
+//! 2. the gradients for `retain_grad` are retained, and those that `grad` returns are taken;
 //! 3. prehooks of the node, which may replace the gradients of its outputs;
 //! 4. the node's backward; for a leaf the accumulation, then its post-accumulate hooks;
 //! 5. hooks of the node, which may replace the gradients of its inputs.

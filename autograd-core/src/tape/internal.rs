@@ -1,4 +1,4 @@
-//! Nodes that the engine itself makes.
+//! Nodes that belong to no function: sums of gradients, inputs of recordings, calls of `vmap`.
 
 use std::panic::Location;
 

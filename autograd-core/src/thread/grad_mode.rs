@@ -23,7 +23,7 @@ pub fn is_grad_enabled() -> bool {
     RECORDING.get()
 }
 
-/// Runs `body` without recording: its results have no `grad_fn` and save nothing.
+/// Runs `body` without recording: functions applied in it save nothing, and their results have no `grad_fn`.
 ///
 /// Nests with [`enable_grad`]; the former mode is set again when `body` returns or panics. Each thread has
 /// its own mode.

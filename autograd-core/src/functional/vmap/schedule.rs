@@ -10,7 +10,7 @@ use crate::engine;
 use crate::thread::Modes;
 use autograd_kernels::{split, threads};
 
-/// Gives the threads the next example each, in the modes of the thread that made this.
+/// Gives each thread the next example to run, in the modes of the thread that made the schedule.
 pub(super) struct Schedule {
     modes: Modes,
     caller: ThreadId,
