@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use pullback::foreign::Recording;
+use pullback::foreign::{Recording, panic_text};
 use pullback::ndarray::{Array1, Array2, Axis, arr0, array, s};
 use pullback::prelude::*;
 use pullback::{AnyTensor, ErrorKind};
@@ -224,4 +224,23 @@ fn mistakes_have_their_place() {
         .gradients(vec![None, Some(arr0(1.0).into())], &[true, true])
         .unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::ElementType { .. }));
+    let error = run
+        .gradients(vec![Some(array![1.0, 1.0].into()), None], &[true, true])
+        .unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::SeedShape { .. }));
+}
+
+#[test]
+fn only_the_needed_gradients_are_returned() {
+    let product = |(x, y): (&Tensor1<f64>, &Tensor1<f64>)| x * y;
+    let inputs = vec![array![2.0].into(), array![3.0].into()];
+    let (run, _) = Recording::of(product, inputs, &[true, true]).unwrap();
+    let grads = run.gradients(some(array![1.0]), &[false, true]).unwrap();
+    assert!(grads[0].is_none());
+    assert_eq!(numbers(grads[1].as_ref()), [2.0]);
+}
+
+#[test]
+fn a_panic_without_a_text_has_a_message() {
+    assert_eq!(panic_text(&5), "a panic without a text");
 }

@@ -422,6 +422,13 @@ fn a_kink_is_told_from_a_wrong_gradient() {
     assert_eq!(wrong.mismatch().and_then(|mismatch| mismatch.sides), None);
 }
 
+#[test]
+fn a_small_step_does_not_reach_a_kink_nearby() {
+    let x = leaf([1e-7]);
+    assert!(Gradcheck::new().run(|x| x.abs(), &x).is_err());
+    assert!(Gradcheck::new().eps(1e-8).run(|x| x.abs(), &x).is_ok());
+}
+
 #[custom_function(grad(x) = &grad_output * &x)]
 fn wrong_square(x: ArrayView1<f64>) -> Array1<f64> {
     &x * &x

@@ -158,7 +158,8 @@ impl Check<'_> {
         tangents(&*self.function, inputs, directions)
     }
 
-    /// Returns the outputs with an entry of an input moved down and up by a step, and the steps. The inputs are `moved`.
+    /// Returns the outputs with an entry of an input moved down and up by a step, and the steps. The inputs are in
+    /// `moved`.
     fn differences(
         &self,
         moved: &mut [AnyTensor],
