@@ -1,6 +1,6 @@
 //! Functions of this library in the graph of another framework.
 //!
-//! A *recording* is the tape of one call of a function, with handles on its inputs and outputs. The node of the other
+//! A *recording* is the tape of one call of a function, from its outputs to its inputs. The node of the other
 //! framework holds a [`Recording`] in place of saved tensors, and gets the gradients from it when its backward is
 //! called. If the framework differentiates those gradients again, [`record_gradients`] returns a recording of their
 //! computation.

@@ -182,7 +182,7 @@ impl Call<'_> {
         Recording::of(along, self.inputs, create_graph, self.called_at)
     }
 
-    /// Returns the outputs along `tangents`, without a graph unless it is asked for.
+    /// Returns the outputs along `tangents`, without a graph unless `create_graph` is set.
     fn along(
         &self,
         tangents: impl Iterator<Item = Option<AnyTensor>>,

@@ -58,7 +58,8 @@ pub fn is_recomputing() -> bool {
 }
 
 /// Returns a number from `draw`; when [`checkpoint`](crate::checkpoint) recomputes, returns the number drawn at that
-/// point before. So a seed or a counter that changes with each call is the same in both.
+/// point before. So a seed or a counter that changes with each call is the same in both. Outside checkpoints, `draw`
+/// is called each time.
 ///
 /// ```
 /// use std::sync::Arc;
