@@ -17,6 +17,21 @@ mod applied_to_an_immutable_tensor {
     }
 }
 
+mod array_by_exclusive_reference {
+    use super::*;
+    pub struct Scale;
+    #[custom_function]
+    impl Scale {
+        #[forward]
+        pub fn forward(x: &mut Array1<f64>, factor: ArrayView1<f64>) -> Array1<f64> {
+            *x *= &factor;
+            x.clone()
+        }
+        #[backward(factor)]
+        fn backward(grad_output: Array1<f64>) -> Array1<f64> { grad_output }
+    }
+}
+
 mod everything_saved_but_one {
     use super::*;
     pub struct Double;
@@ -177,6 +192,23 @@ mod tensor_by_exclusive_reference {
         #[forward]
         pub fn forward(y: ArrayView1<f64>, x: &mut Tensor1<f64>) -> Array1<f64> {
             *x = Tensor::from(y);
+            y.to_owned()
+        }
+        #[backward(y)]
+        fn backward(grad_output: ArrayView1<f64>) -> Array1<f64> { &grad_output * 2.0 }
+    }
+}
+
+mod vec {
+    use super::*;
+    pub struct Double;
+    #[custom_function]
+    impl Double {
+        #[forward]
+        pub fn forward(y: ArrayView1<f64>, xs: Vec<ArrayViewMut1<f64>>) -> Array1<f64> {
+            for mut x in xs {
+                x *= 2.0;
+            }
             y.to_owned()
         }
         #[backward(y)]

@@ -93,6 +93,21 @@ mod list_for_a_single_input {
     }
 }
 
+mod optional_list {
+    use super::*;
+    pub struct Join;
+    #[custom_function]
+    impl Join {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, parts: Option<&[ArrayView1<f64>]>) -> Array1<f64> {
+            let _ = parts;
+            x.to_owned()
+        }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f64>) -> Array1<f64> { grad_output.to_owned() }
+    }
+}
+
 mod optional_tensors {
     use super::*;
     pub struct Join;
