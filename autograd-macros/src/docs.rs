@@ -159,12 +159,15 @@ pub(crate) fn short_type(free: &FreeFunction) -> TokenStream {
     )])
 }
 
-/// Documents the formula of an elementwise function.
-pub(crate) fn formula(free: &FreeFunction) -> TokenStream {
-    doc(&[format!(
-        "Computes `{}` of one element. Other formulas may call it: their derivatives include its own.",
-        free.ident
-    )])
+/// Documents the formula of an elementwise function, of which derivatives may be given.
+pub(crate) fn formula(free: &FreeFunction, has_given: bool) -> TokenStream {
+    let calls = if has_given {
+        "It takes `f64` alone: other formulas cannot call it, because they would differentiate its body."
+    } else {
+        "Other formulas may call it: their derivatives include its own."
+    };
+    let name = &free.ident;
+    doc(&[format!("Computes `{name}` of one element. {calls}")])
 }
 
 /// Documents the forward of that type.

@@ -112,7 +112,7 @@ use proc_macro2::TokenStream as TokenStream2;
 /// | `ArrayViewMut2<T>`, `ArrayViewMut<T, D>`, `ArrayViewMutD<T>` | a tensor, written to | `&mut Tensor2<T>`, … |
 /// | `&[ArrayView1<T>]`, `&[&Tensor1<T>]`, … | a list of tensors | `&[&Tensor1<T>]`, `&[Tensor1<T>]`, `&Vec<Tensor1<T>>` |
 /// | `needs_input_grad: LinearFunctionNeedsInputGrad` | which inputs need a gradient | none |
-/// | anything else | a value | a value |
+/// | anything else | a value | the same type |
 ///
 /// The element type of a tensor is `f32`, `f64`, or a parameter of the block. An alias of a
 /// tensor is refused, unless the parameter is marked `#[tensor]`. An alias of a view is then written with its
@@ -201,9 +201,9 @@ use proc_macro2::TokenStream as TokenStream2;
 /// | `&[Option<ArrayView2<T>>]`, `&[Option<&Tensor2<T>>]` | the gradients of a list, `None` where one is undefined |
 /// | `V`, `&V`, `&[U]`, … | a value, copied or borrowed; of an `Array1<usize>`, `&Array1<usize>` |
 ///
-/// A value that is asked for is saved: its type must be `Clone + Send + Sync + 'static`. A closure without borrows is
-/// (`F: Fn(f64) -> f64 + Clone + Send + Sync + 'static` on the block), and so is a value that changes in an
-/// `Arc<Mutex<…>>`.
+/// A value that is asked for is saved: its type must be `Clone + Send + Sync + 'static`. Closures without borrows
+/// have such types (write `F: Fn(f64) -> f64 + Clone + Send + Sync + 'static` on the block); a value that changes is put
+/// into an `Arc<Mutex<…>>`.
 ///
 /// A function whose backward functions are all written on `&Tensor` can be differentiated any number of
 /// times, any other once. A backward function that asks for no gradient is marked:

@@ -10,8 +10,8 @@ use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
 use crate::diagnostics::Diagnostics;
 
-/// The items that this process has expanded. Two modules of a file may have items of one name, so the tokens of the file
-/// are searched only for a name that occurs again.
+/// The items that this process has expanded. A name that occurs again may be that of an item in another module of the
+/// file, so the tokens of the file are searched then.
 static EXPANDED: Mutex<BTreeSet<(PathBuf, String)>> = Mutex::new(BTreeSet::new());
 
 /// Returns an error for an item of `file` that comes after another item of its name in its module.

@@ -38,7 +38,7 @@ pub(super) fn formula(
     let mixes = quote_spanned!(at(number)=> f64: #root::Literal<#number>);
     let clause = formula.generics.make_where_clause();
     clause.predicates.push(parse_quote!(#mixes));
-    let docs = docs::formula(free);
+    let docs = docs::formula(free, !elementwise.replaced.is_empty());
     let formula = if elementwise.replaced.is_empty() {
         quote! {
             #docs

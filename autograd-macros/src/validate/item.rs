@@ -425,7 +425,7 @@ fn as_argument(helper: &Helper) -> Option<Argument> {
     })
 }
 
-/// Our attributes must be spelled right, and not depend on the configuration.
+/// Our attributes must be spelled right, be written without a path, and not depend on the configuration.
 ///
 /// ```text
 /// #[foward]

@@ -13,7 +13,7 @@ pub(super) struct FunctionOptions {
     pub(super) runtime: Option<Path>,
     pub(super) gradcheck: Option<Argument>,
     pub(super) short: ShortArguments,
-    /// The order of `elementwise(order = …)`, which makes the function one.
+    /// The order of `elementwise(order = …)`, which makes the function elementwise.
     pub(super) elementwise: Option<usize>,
 }
 

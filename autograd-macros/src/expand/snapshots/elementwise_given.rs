@@ -44,7 +44,7 @@ struct Quantized<T, D> {
     clippy::type_complexity,
 )]
 impl Quantized<(), ()> {
-    /// Computes `quantized` of one element. Other formulas may call it: their derivatives include its own.
+    /// Computes `quantized` of one element. It takes `f64` alone: other formulas cannot call it, because they would differentiate its body.
     fn formula<T: Real>(x: T, step: T, levels: &[f64], scale: f64) -> T
     where
         f64: ::pullback::__private::Literal<T>,
