@@ -20,13 +20,15 @@ pub(super) struct Import {
     /// The module with the path in its code.
     pub(super) from: ModulePath,
     pub(super) path: Vec<String>,
-    /// The module that defines the name.
+    /// The module that defines the name, or that the path names.
     pub(super) home: ModulePath,
     /// The module at the crate's root that the path begins with, if the path is written from the root.
     pub(super) door: Option<String>,
     /// Whether the path takes a re-export of `lib.rs` in place of a module's own name.
     pub(super) is_through_root: bool,
     pub(super) is_reexport: bool,
+    /// Whether the path names the module itself: `use crate::parse;`.
+    pub(super) is_of_module: bool,
 }
 
 /// Returns the imports of a crate that calls itself `name`.
@@ -168,11 +170,15 @@ impl Names<'_> {
         let is_written_out = rest.len() < path.len();
         let is_module = |name: &String| self.of.modules.contains_key(&[name.clone()][..]);
         let is_at_root = is_written_out && at.is_empty() && !from.is_empty();
-        let Found::Item(home) = self.follow(&at, rest, &mut Vec::new())? else {
-            return None;
+        let (home, is_of_module) = match self.follow(&at, rest, &mut Vec::new())? {
+            // `self`, or the path in `pub(super)`.
+            Found::Module(home) if from.starts_with(&home) => return None,
+            Found::Module(home) => (home, true),
+            Found::Item(home) => (home, false),
         };
-        let is_of_module = rest.first().is_some_and(is_module);
-        let is_through_root = is_at_root && !is_of_module && !home.is_empty();
+        let begins_with_module = rest.first().is_some_and(is_module);
+        let is_through_root =
+            is_at_root && !begins_with_module && !is_of_module && !home.is_empty();
         let first = at.first().or(rest.first()).filter(|_| is_written_out);
         Some(Import {
             from: from.to_vec(),
@@ -181,6 +187,7 @@ impl Names<'_> {
             home,
             is_through_root,
             is_reexport,
+            is_of_module,
         })
     }
 

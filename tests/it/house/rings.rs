@@ -18,7 +18,7 @@ fn edges(folder: &str, name: &str) -> Edges {
     let mut edges = Edges::new();
     for import in imports::of(&sources, name) {
         let (from, to) = (file(&import.from), file(&import.home));
-        if !import.is_reexport && from != to {
+        if !import.is_reexport && !import.is_of_module && from != to {
             edges.entry(to.clone()).or_default();
             edges
                 .entry(from)

@@ -26,7 +26,8 @@ fn tests() -> String {
     files.iter().map(|file| text(file)).collect()
 }
 
-/// Returns the file of `autograd-macros/tests/ui/` with the module of a mistake, such as `gradients::too_few`, and its text.
+/// Returns the file of `autograd-macros/tests/ui/` with the module of a mistake, such as `gradients::too_few`, and its
+/// text.
 pub(crate) fn file_of_mistake(name: &str) -> Option<(PathBuf, String)> {
     let (rule, mistake) = name.split_once("::")?;
     let is_of_rule = |file: &PathBuf| {
