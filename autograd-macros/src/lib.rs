@@ -209,8 +209,8 @@ use proc_macro2::TokenStream as TokenStream2;
 /// times, any other once. A backward function that asks for no gradient is marked:
 /// `#[backward(x, ignores_grad)]`.
 ///
-/// `#[backward(x, once)]` makes it once differentiable whatever it takes, tensors beside arrays too. Recording is off in
-/// it, and its tensors have no history; `enable_grad` turns recording on for a function that runs autograd inside.
+/// `#[backward(x, once)]` makes it once differentiable whatever it takes, tensors beside arrays too. Recording is off
+/// in it, and its tensors have no history; `enable_grad` turns recording on for a function that runs autograd inside.
 ///
 /// A backward function may return a `Result` of its gradients. Its error becomes the source of the error of the pass,
 /// which names the function and leaves everything as it was.
@@ -363,7 +363,7 @@ use proc_macro2::TokenStream as TokenStream2;
 /// `gradcheck(…)` gives a shape for each tensor, a list of shapes (`parts = [[3], [2]]`) for each list and an
 /// expression of its very type for each value. In place of a shape, an expression may make the array:
 /// `m = positive_definite(4)`, with a function of yours that the test sees. `eps`, `atol` and `rtol` set the
-/// tolerances of `Gradcheck`, unless an input has their name. It generates a `#[test]`, `linear_function_gradcheck`, that
+/// tolerances of `Gradcheck`, unless an input has their name. The generated `#[test]`, `linear_function_gradcheck`,
 /// checks the function against finite differences, and does all checks of `Gradcheck::thorough`: with all inputs,
 /// once without each optional one, in forward mode if there is a rule for it, and to second order where the
 /// function can be differentiated again. The numbers are between 0.5 and 1.5, and of both signs where the function

@@ -119,7 +119,8 @@ impl HalfTangent {
     }
 }
 
-/// sinh x and cosh x. Each is the other's derivative; both have a gradient, and are differentiable in any order of modes.
+/// sinh x and cosh x, each the derivative of the other. Both have a gradient and can be differentiated again, in any
+/// order of modes.
 pub struct SinhCosh;
 
 #[custom_function(gradcheck(x = [3]))]

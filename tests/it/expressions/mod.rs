@@ -1,7 +1,7 @@
-//! Random expressions of all that `Real` has: their values, derivatives and second derivatives by the loops of functions
-//! of numbers are those of finite differences, and those of the same expression on tensors.
+//! Random expressions of all functions of `Real`: their values, derivatives and second derivatives by the loops of
+//! elementwise functions are those of finite differences, and those of the same expression on tensors.
 //!
-//! `PROPTEST_CASES=100000 cargo test --release --test it expressions` tries so many.
+//! `PROPTEST_CASES=100000 cargo test --release --test it expressions` tries that many.
 
 mod check;
 mod kinks;

@@ -73,8 +73,8 @@ enum Token {
     Step(Step),
 }
 
-/// An expression in postfix order, so that proptest can shorten it anywhere. Where an operand is missing, it is the first
-/// input; what is left over at the end is added up.
+/// An expression in postfix order, so that proptest can shorten it anywhere. A missing operand is the first input; the
+/// values that are left at the end are added up.
 #[derive(Clone)]
 pub(super) struct Tree(Vec<Token>);
 

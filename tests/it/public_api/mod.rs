@@ -1,7 +1,7 @@
 //! The names that a user can write, in `tests/public_api.txt`: a change of them shows in a review.
 //! `UPDATE_EXPECT=1 cargo test --test it public_api` writes the file anew.
 //!
-//! The names are read with syn, as rustdoc writes its JSON, which cargo-public-api reads, with a nightly compiler alone.
+//! The names are read with syn: cargo-public-api reads the JSON of rustdoc, which only a nightly compiler writes.
 
 mod examples;
 mod shown;
