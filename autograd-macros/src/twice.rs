@@ -26,7 +26,7 @@ pub(crate) fn error(item: &TokenStream, file: &Path) -> Option<TokenStream> {
         return None;
     }
     let text = fs::read_to_string(file).ok()?;
-    // A mark of the encoding is no token.
+    // A byte order mark is not a token.
     if !item.is_twice(text.trim_start_matches('\u{feff}').parse().ok()?) {
         return None;
     }

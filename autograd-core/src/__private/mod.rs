@@ -162,8 +162,8 @@ pub fn into_outputs<T, D, O: IntoOutput<T, D>>(list: Vec<O>) -> Vec<Tensor<T, D>
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be saved for backward: it must be `Clone + Send + Sync + 'static`",
     label = "a backward function asks for it",
-    note = "derive `Clone`; share what cannot be cloned in an `Arc`; for what is of one thread (`Rc`, `RefCell`, a raw \
-            pointer), take `Arc` and `Mutex`"
+    note = "derive `Clone`; share what cannot be cloned in an `Arc`; in place of what threads cannot share (`Rc`, \
+            `RefCell`, a raw pointer), take `Arc` and `Mutex`"
 )]
 pub trait SaveValue: Sized + 'static {
     /// Saves a copy.
