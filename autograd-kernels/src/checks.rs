@@ -19,7 +19,7 @@ pub fn has_axis(function: &str, shape: &[usize], axis: usize) {
 /// Checks that indices are within an axis of an array of `shape`.
 ///
 /// # Panics
-/// If an index is out of range, or there is no such axis.
+/// If an index is out of range, or the axis is out of range.
 #[track_caller]
 pub fn has_indices<'a>(
     function: &str,

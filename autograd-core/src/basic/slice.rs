@@ -142,7 +142,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns a part of the tensor along `axis`, without a copy.
     ///
     /// # Panics
-    /// If there is no such axis, or the part is not within it.
+    /// If the axis is out of range, or the part is not within it.
     ///
     /// ```
     /// use pullback::{Tensor, ndarray::{Axis, Slice, array}};

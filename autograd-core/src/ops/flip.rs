@@ -16,7 +16,7 @@ impl<T: Element, D: Dimension> Flip<T, D> {
     /// Returns a view with the order of the elements reversed along `axes`.
     ///
     /// # Panics
-    /// If there is no such axis, or one is named twice.
+    /// If the axis is out of range, or one is named twice.
     #[forward]
     #[track_caller]
     pub fn forward(x: &Tensor<T, D>, axes: &[usize]) -> Tensor<T, D> {
@@ -45,7 +45,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Reverses the order of the elements along `axes`, without a copy.
     ///
     /// # Panics
-    /// If there is no such axis, or one is named twice.
+    /// If the axis is out of range, or one is named twice.
     ///
     /// ```
     /// use pullback::{Tensor, ndarray::array};

@@ -16,7 +16,7 @@ impl<T: Element, D: Dimension> IndexSelect<T, D> {
     /// Returns the parts of `x` at `indices`, in their order.
     ///
     /// # Panics
-    /// If there is no such axis, or an index is out of range.
+    /// If the axis is out of range, or an index is out of range.
     #[forward(outputs(output), saves(from))]
     #[track_caller]
     pub fn forward(x: ArrayView<T, D>, axis: Axis, indices: &[usize]) -> (Array<T, D>, Shape) {
@@ -49,7 +49,7 @@ impl<T: Element, D: Dimension> IndexAdd<T, D> {
     /// Adds each part of `source` to the part of `x` at its index, in place.
     ///
     /// # Panics
-    /// If there is no such axis, an index is out of range, or `source` does not have the shape of the parts at the
+    /// If the axis is out of range, an index is out of range, or `source` does not have the shape of the parts at the
     /// indices.
     #[forward]
     #[track_caller]
@@ -94,7 +94,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// times are added.
     ///
     /// # Panics
-    /// If there is no such axis, or an index is out of range.
+    /// If the axis is out of range, or an index is out of range.
     ///
     /// ```
     /// use pullback::{Tensor, ndarray::{Axis, array}};
@@ -112,7 +112,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// named several times, all its parts are added.
     ///
     /// # Panics
-    /// If there is no such axis, an index is out of range, or `source` does not have the shape of the parts at the
+    /// If the axis is out of range, an index is out of range, or `source` does not have the shape of the parts at the
     /// indices.
     ///
     /// ```

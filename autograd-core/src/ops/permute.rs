@@ -65,7 +65,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Swaps two axes, without a copy.
     ///
     /// # Panics
-    /// If there is no such axis.
+    /// If the axis is out of range.
     ///
     /// ```
     /// use pullback::{Tensor, ndarray::Array3};

@@ -16,7 +16,7 @@ impl<T: Element, D: Dimension> Roll<T, D> {
     /// Returns `x` with its elements shifted by `shift` positions along `axis`.
     ///
     /// # Panics
-    /// If there is no such axis.
+    /// If the axis is out of range.
     #[forward]
     #[track_caller]
     pub fn forward(x: ArrayView<T, D>, axis: Axis, shift: isize) -> Array<T, D> {
@@ -53,7 +53,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// other.
     ///
     /// # Panics
-    /// If there is no such axis.
+    /// If the axis is out of range.
     ///
     /// ```
     /// use pullback::{Tensor, ndarray::{Axis, array}};

@@ -16,7 +16,7 @@ impl<T: Element, D: Dimension> SplitAt<T, D> {
     /// Returns views of the part before `index`, and of the part from `index` on.
     ///
     /// # Panics
-    /// If there is no such axis, or it is shorter.
+    /// If the axis is out of range, or it is shorter.
     #[forward(outputs(before, after))]
     #[track_caller]
     pub fn forward(x: &Tensor<T, D>, axis: Axis, index: usize) -> (Tensor<T, D>, Tensor<T, D>) {
@@ -64,7 +64,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Splits the tensor along `axis` into parts of these lengths, without a copy.
     ///
     /// # Panics
-    /// If there is no such axis, or the lengths do not add up to its length.
+    /// If the axis is out of range, or the lengths do not add up to its length.
     ///
     /// ```
     /// use pullback::{Tensor, ndarray::{Axis, array}};
@@ -96,7 +96,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// There are fewer parts if fewer of that length suffice; of an axis of length 0, there are `count` parts.
     ///
     /// # Panics
-    /// If there is no such axis, or `count` is 0.
+    /// If the axis is out of range, or `count` is 0.
     ///
     /// ```
     /// use pullback::{Tensor, ndarray::{Axis, array}};

@@ -16,7 +16,7 @@ impl<T: Element, D: Dimension, E: Dimension> Squeeze<T, D, E> {
     /// Returns a view without the axis.
     ///
     /// # Panics
-    /// If there is no such axis, its length is not 1, or `E` does not have one axis less.
+    /// If the axis is out of range, its length is not 1, or `E` does not have one axis less.
     #[forward]
     #[track_caller]
     pub fn forward(x: &Tensor<T, D>, axis: Axis) -> Tensor<T, E> {
@@ -80,7 +80,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Removes an axis of length 1, without a copy.
     ///
     /// # Panics
-    /// If there is no such axis, or its length is not 1.
+    /// If the axis is out of range, or its length is not 1.
     ///
     /// ```
     /// use pullback::{Tensor, ndarray::{Axis, array}};

@@ -114,7 +114,7 @@ impl Axes {
         let last = self.axes.unwrap_or(0).checked_ilog2().unwrap_or(0) as usize;
         assert!(
             self.axes.unwrap_or(0) == 0 || last < shape.len(),
-            "{function} of shape {shape:?} over axis {last}: there is no such axis"
+            "{function} of shape {shape:?} over axis {last}: the axis is out of range"
         );
         let reduced: Vec<usize> = shape
             .iter()
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "sum of shape [2, 3] over axis 2: there is no such axis")]
+    #[should_panic(expected = "sum of shape [2, 3] over axis 2: the axis is out of range")]
     fn an_axis_that_does_not_exist_is_named() {
         let _ = Axes::of(&[0, 2]).shape("sum", &[2, 3]);
     }

@@ -211,7 +211,7 @@ pub(crate) fn reduced<U, E: Dimension>(results: Vec<U>, shape: &Shape) -> Array<
 /// Returns a copy of `x` whose lanes along `axis` `f` has changed in place.
 ///
 /// # Panics
-/// If there is no such axis.
+/// If the axis is out of range.
 ///
 /// ```
 /// use pullback::kernels::map_lanes;
@@ -233,7 +233,7 @@ pub fn map_lanes<T: Element, D: Dimension>(
 /// Returns a copy of `x` whose lanes along `axis` `f` has changed in place, given the lanes of `y`.
 ///
 /// # Panics
-/// If there is no such axis, or the shapes differ.
+/// If the axis is out of range, or the shapes differ.
 #[track_caller]
 pub fn zip_lanes<T: Element, D: Dimension>(
     x: &ArrayView<'_, T, D>,

@@ -27,12 +27,12 @@ impl Channels {
     /// Returns a channel for each index along `axis`.
     ///
     /// # Panics
-    /// If there is no such axis.
+    /// If the axis is out of range.
     #[track_caller]
     pub fn along(shape: &[usize], axis: usize) -> Self {
         assert!(
             axis < shape.len(),
-            "channels of shape {shape:?} along axis {axis}: there is no such axis"
+            "channels of shape {shape:?} along axis {axis}: the axis is out of range"
         );
         Self {
             outer: shape[..axis].iter().product(),
@@ -49,7 +49,7 @@ impl Channels {
     pub fn rows(shape: &[usize], first: usize) -> Self {
         assert!(
             first <= shape.len(),
-            "rows of shape {shape:?} from axis {first} on: there is no such axis"
+            "rows of shape {shape:?} from axis {first} on: the axis is out of range"
         );
         Self {
             outer: 1,

@@ -10,7 +10,7 @@ use crate::loops::row_major::in_row_major;
 /// Returns the parts of an array at `indices` along `axis`, in their order.
 ///
 /// # Panics
-/// If there is no such axis, or an index is out of range.
+/// If the axis is out of range, or an index is out of range.
 #[track_caller]
 pub fn index_select<T: Element, D: Dimension>(
     x: &ArrayView<'_, T, D>,
@@ -48,7 +48,7 @@ pub fn index_select<T: Element, D: Dimension>(
 /// times, all its parts are added.
 ///
 /// # Panics
-/// If there is no such axis, an index is out of range, or `source` does not have the shape of the parts at the
+/// If the axis is out of range, an index is out of range, or `source` does not have the shape of the parts at the
 /// indices.
 #[track_caller]
 pub fn index_add<T: Element, D: Dimension>(
@@ -91,7 +91,7 @@ pub fn index_add<T: Element, D: Dimension>(
 /// `y[i, j] = x[indices[i, j], j]` along the first of two axes.
 ///
 /// # Panics
-/// If there is no such axis, an index is out of range, or `indices` is longer than `x` along another axis.
+/// If the axis is out of range, an index is out of range, or `indices` is longer than `x` along another axis.
 #[track_caller]
 pub fn gather<T: Element, D: Dimension>(
     x: &ArrayView<'_, T, D>,
@@ -126,7 +126,7 @@ pub fn gather<T: Element, D: Dimension>(
 /// `x[indices[i, j], j] += source[i, j]` along the first of two axes.
 ///
 /// # Panics
-/// If there is no such axis, an index is out of range, `indices` is longer than `x` along another axis, or the
+/// If the axis is out of range, an index is out of range, `indices` is longer than `x` along another axis, or the
 /// shapes of `source` and `indices` differ.
 #[track_caller]
 pub fn scatter_add<T: Element, D: Dimension>(

@@ -140,7 +140,7 @@ fn count(axis: Axis, inputs: &[AnyTensor]) -> usize {
         let shape = input.shape();
         assert!(
             index < shape.len(),
-            "vmap over axis {index} of a tensor of shape {shape:?}: there is no such axis"
+            "vmap over axis {index} of a tensor of shape {shape:?}: the axis is out of range"
         );
     }
     let Some((first, others)) = inputs.split_first() else {

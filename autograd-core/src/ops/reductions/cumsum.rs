@@ -16,7 +16,7 @@ impl<T: Element, D: Dimension> CumSum<T, D> {
     /// Returns the cumulative sums along an axis.
     #[doc = crate::math!(r"y_i = \sum_{j \le i} x_j")]
     /// # Panics
-    /// If there is no such axis.
+    /// If the axis is out of range.
     #[forward]
     #[track_caller]
     pub fn forward(x: ArrayView<T, D>, axis: Axis, reversed: bool) -> Array<T, D> {
@@ -52,7 +52,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// [`CumSum`](crate::ops::CumSum) has the formula.
     ///
     /// # Panics
-    /// If there is no such axis.
+    /// If the axis is out of range.
     ///
     /// ```
     /// use pullback::{Tensor, ndarray::{Axis, array}};

@@ -18,7 +18,7 @@ impl<T: Element, D: Dimension> LogSoftmax<T, D> {
     /// Returns x − ln Σ eˣ along an axis.
     #[doc = crate::math!(r"y_i = x_i - \ln \sum_j e^{x_j}")]
     /// # Panics
-    /// If there is no such axis.
+    /// If the axis is out of range.
     #[forward]
     #[track_caller]
     pub fn forward(x: ArrayView<T, D>, axis: Axis) -> Array<T, D> {
@@ -48,7 +48,7 @@ impl<T: Element, D: Dimension> LogSoftmaxBackward<T, D> {
     /// Here y is the output of [`LogSoftmax`].
     ///
     /// # Panics
-    /// If the shapes differ, or there is no such axis.
+    /// If the shapes differ, or the axis is out of range.
     #[forward]
     #[track_caller]
     pub fn forward(g: ArrayView<T, D>, y: ArrayView<T, D>, axis: Axis) -> Array<T, D> {
@@ -98,7 +98,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// [`LogSoftmax`](crate::ops::LogSoftmax) has the formula.
     ///
     /// # Panics
-    /// If there is no such axis.
+    /// If the axis is out of range.
     ///
     /// ```
     /// use pullback::{Tensor, ndarray::{Axis, array}};

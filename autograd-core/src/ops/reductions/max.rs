@@ -126,7 +126,7 @@ impl<T: Element, D: Dimension, E: Dimension> FirstExtremum<T, D, E> {
     /// Returns the maximum or minimum along one axis, and the index of the first element equal to it.
     ///
     /// # Panics
-    /// If `axes` is not one axis, there is no such axis, it has length 0, or the rank of the result is not that of `E`.
+    /// If `axes` is not one axis, the axis is out of range, it has length 0, or the rank of the result is not that of `E`.
     #[forward(outputs(output, indices), saves(shape))]
     #[track_caller]
     pub fn forward(
@@ -228,7 +228,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns the index of the first maximal element of each lane along `axis`.
     ///
     /// # Panics
-    /// If there is no such axis, or it has length 0.
+    /// If the axis is out of range, or it has length 0.
     ///
     /// ```
     /// use pullback::{Tensor, ndarray::{Axis, array}};
@@ -266,7 +266,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns the index of the first minimal element of each lane along `axis`.
     ///
     /// # Panics
-    /// If there is no such axis, or it has length 0.
+    /// If the axis is out of range, or it has length 0.
     #[must_use]
     #[track_caller]
     pub fn argmin_axis(&self, axis: Axis) -> Array<usize, D::Smaller> {

@@ -21,7 +21,7 @@ macro_rules! methods {
             #[doc = concat!("Returns the ", $what, " along `axis`, which is removed.", $(" ", $of_single)?)]
             ///
             /// # Panics
-            /// If there is no such axis, or too few elements along it.
+            /// If the axis is out of range, or too few elements along it.
             ///
             /// ```
             /// use pullback::{Tensor, ndarray::{Axis, array}};

@@ -18,7 +18,7 @@ impl<T: Element, D: Dimension, E: Dimension> Prod<T, D, E> {
     /// Returns Πx along one axis.
     #[doc = crate::math!(r"y = \prod_i x_i, \qquad \frac{\partial y}{\partial x_i} = \prod_{j \ne i} x_j")]
     /// # Panics
-    /// If `axes` is not one axis, there is no such axis, or the rank of the result is not that of `E`.
+    /// If `axes` is not one axis, the axis is out of range, or the rank of the result is not that of `E`.
     #[forward]
     #[track_caller]
     pub fn forward(x: ArrayView<T, D>, axes: Axes) -> Array<T, E> {

@@ -18,7 +18,7 @@ impl<T: Element, D: Dimension> Softmax<T, D> {
     /// Returns eˣ / Σ eˣ along an axis.
     #[doc = crate::math!(r"y_i = \frac{e^{x_i}}{\sum_j e^{x_j}} = \frac{e^{x_i - m}}{\sum_j e^{x_j - m}}, \qquad m = \max_j x_j")]
     /// # Panics
-    /// If there is no such axis.
+    /// If the axis is out of range.
     #[forward]
     #[track_caller]
     pub fn forward(x: ArrayView<T, D>, axis: Axis) -> Array<T, D> {
@@ -47,7 +47,7 @@ impl<T: Element, D: Dimension> SoftmaxBackward<T, D> {
     /// Returns y · (g − Σ g · y) along an axis.
     #[doc = crate::math!(r"\frac{\partial L}{\partial x_i} = y_i \left(g_i - \sum_j g_j \, y_j\right), \qquad y = \operatorname{softmax}(x)")]
     /// # Panics
-    /// If the shapes differ, or there is no such axis.
+    /// If the shapes differ, or the axis is out of range.
     #[forward]
     #[track_caller]
     pub fn forward(g: ArrayView<T, D>, y: ArrayView<T, D>, axis: Axis) -> Array<T, D> {
@@ -95,7 +95,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// [`Softmax`](crate::ops::Softmax) has the formula.
     ///
     /// # Panics
-    /// If there is no such axis.
+    /// If the axis is out of range.
     ///
     /// ```
     /// use pullback::{Tensor, ndarray::{Axis, array}};
