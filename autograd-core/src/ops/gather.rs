@@ -17,7 +17,7 @@ impl<T: Element, D: Dimension> Gather<T, D> {
     /// Returns `output[i, j] = x[i, indices[i, j]]`, along the second of two axes.
     ///
     /// # Panics
-    /// If the axis is out of range, an index is out of range, or `indices` is longer than `x` along another axis.
+    /// If the axis or an index is out of range, or `indices` is longer than `x` along another axis.
     #[forward(outputs(output), saves(from))]
     #[track_caller]
     pub fn forward(
@@ -59,7 +59,7 @@ impl<T: Element, D: Dimension> ScatterAdd<T, D> {
     /// Adds `source[i, j]` to `x[i, indices[i, j]]` in place, along the second of two axes.
     ///
     /// # Panics
-    /// If the axis is out of range, an index is out of range, `indices` is longer than `x` along another axis, or the
+    /// If the axis or an index is out of range, `indices` is longer than `x` along another axis, or the
     /// shapes of `source` and `indices` differ.
     #[forward]
     #[track_caller]
@@ -130,7 +130,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// `y[i, j] = x[i, indices[i, j]]` along the second of two axes.
     ///
     /// # Panics
-    /// If the axis is out of range, an index is out of range, or `indices` is longer than the tensor along another axis.
+    /// If the axis or an index is out of range, or `indices` is longer than the tensor along another axis.
     ///
     /// ```
     /// use pullback::{Tensor, ndarray::{Axis, array}};
@@ -148,7 +148,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// `source[i, j]` is added to `x[i, indices[i, j]]` along the second of two axes.
     ///
     /// # Panics
-    /// If the axis is out of range, an index is out of range, `indices` is longer than the tensor along another axis, or
+    /// If the axis or an index is out of range, `indices` is longer than the tensor along another axis, or
     /// the shapes of `source` and `indices` differ.
     ///
     /// ```
