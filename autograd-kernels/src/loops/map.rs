@@ -62,19 +62,32 @@ pub fn zip<T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
     );
     match (x.as_slice(), y.as_slice()) {
         (Some(a), Some(b)) => zip_slices(x, a, b, f),
-        (slice_x, slice_y) => match (slice_x, repeated(x), slice_y, repeated(y)) {
-            (Some(a), _, _, Some(y)) => map_slice(x, a, move |a| f(a, y)),
-            (_, Some(x), Some(b), _) => map_slice(y, b, move |b| f(x, b)),
-            (_, Some(a), _, Some(b)) => collect(x, (0..x.len()).map(|_| f(a, b))),
-            (slice_x, _, slice_y, _) => match (row_block(x), row_block(y)) {
-                (Some(block), Some(_)) if x.len() > MANY => zip_blocks(x, y, block, f),
-                // A transpose beside an array in row-major order.
-                _ if x.len() > MANY && slice_x.is_some() != slice_y.is_some() => {
-                    let (x, y) = (in_row_major(x), in_row_major(y));
-                    zip(&x.view(), &y.view(), f)
-                }
-                _ => Zip::from(x).and(y).map_collect(|&a, &b| f(a, b)),
-            },
+        _ => zip_apart(x, y, f),
+    }
+}
+
+/// Returns what [`zip`] returns, of views of which one is not in row-major order. Not inlined: its code would be in the
+/// way of small arrays that are.
+#[inline(never)]
+fn zip_apart<T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
+    x: &ArrayView<'_, T, D>,
+    y: &ArrayView<'_, U, D>,
+    f: impl Fn(T, U) -> V + Sync,
+) -> Array<V, D> {
+    let (slice_x, slice_y) = (x.as_slice(), y.as_slice());
+    match (slice_x, repeated(x), slice_y, repeated(y)) {
+        (Some(a), _, _, Some(y)) => map_slice(x, a, move |a| f(a, y)),
+        (_, Some(x), Some(b), _) => map_slice(y, b, move |b| f(x, b)),
+        (_, Some(a), _, Some(b)) => collect(x, (0..x.len()).map(|_| f(a, b))),
+        _ if x.len() < MANY => Zip::from(x).and(y).map_collect(|&a, &b| f(a, b)),
+        _ => match (row_block(x), row_block(y)) {
+            (Some(block), Some(_)) => zip_blocks(x, y, block, f),
+            // A transpose beside an array in row-major order.
+            _ if slice_x.is_some() != slice_y.is_some() => {
+                let (x, y) = (in_row_major(x), in_row_major(y));
+                zip(&x.view(), &y.view(), f)
+            }
+            _ => Zip::from(x).and(y).map_collect(|&a, &b| f(a, b)),
         },
     }
 }
