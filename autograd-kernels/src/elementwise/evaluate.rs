@@ -8,8 +8,8 @@ use ndarray::ArrayViewD;
 use super::evaluation::{BLOCK, Evaluation, LANES, Loops, Wanted};
 use crate::checks::size;
 use crate::element::Element;
+use crate::loops::broadcast::repeated;
 use crate::loops::lanes::rows;
-use crate::loops::map::repeated;
 use crate::memory;
 use crate::parallel::{split_each_mut, worth};
 

@@ -1,11 +1,11 @@
-//! Operands whose rows are repeated or apart in memory, such as a bias that is added to each row of a matrix, for the
-//! loops over slices.
+//! Views whose elements or rows repeat or are apart in memory, such as a bias that is added to each row of a matrix, for
+//! the loops over slices.
 //!
 //! A block of rows at a time is copied to a buffer that stays in the fastest cache, so that the loop itself runs over
 //! slices: a row that repeats is copied once.
 
 use ndarray::iter::LanesIter;
-use ndarray::{ArrayView, Dimension};
+use ndarray::{ArrayView, ArrayView1, Dimension};
 
 /// The number of elements in a block, unless one row has more.
 const BLOCK: usize = 2048;
@@ -33,11 +33,10 @@ impl<'a, T: Copy, D: Dimension> RowBlocks<'a, T, D> {
     pub(super) fn new(x: &'a ArrayView<'_, T, D>, first: usize) -> Self {
         let row = x.shape().last().copied().unwrap_or(1);
         let outer = x.ndim().saturating_sub(1);
-        let mut axes = x.shape()[..outer].iter().zip(x.strides());
         Self {
             rows: x.rows().into_iter().skip(first),
             slice: x.as_slice().map(|slice| &slice[first * row..]),
-            repeats: axes.all(|(&length, &stride)| length == 1 || stride == 0),
+            repeats: repeats(&x.shape()[..outer], x.strides()),
             buffer: Vec::new(),
         }
     }
@@ -54,15 +53,31 @@ impl<'a, T: Copy, D: Dimension> RowBlocks<'a, T, D> {
             while self.buffer.len() < count
                 && let Some(row) = self.rows.next()
             {
-                match (row.to_slice(), row.first()) {
-                    (Some(row), _) => self.buffer.extend_from_slice(row),
-                    (None, Some(&element)) => {
-                        self.buffer.resize(self.buffer.len() + row.len(), element);
-                    }
-                    (None, None) => {}
-                }
+                append_row(&mut self.buffer, &row);
             }
         }
         &self.buffer[..count]
     }
+}
+
+/// Appends the elements of a row.
+pub(super) fn append_row<T: Copy>(elements: &mut Vec<T>, row: &ArrayView1<'_, T>) {
+    match (row.to_slice(), repeated(row)) {
+        (Some(slice), _) => elements.extend_from_slice(slice),
+        (None, Some(element)) => elements.resize(elements.len() + row.len(), element),
+        (None, None) => elements.extend(row.iter().copied()),
+    }
+}
+
+/// Returns the only element of a view that was broadcast from a number; `None` if there may be several elements, or
+/// none.
+pub(crate) fn repeated<T: Copy, D: Dimension>(x: &ArrayView<'_, T, D>) -> Option<T> {
+    let is_repeated = repeats(x.shape(), x.strides());
+    x.first().copied().filter(|_| is_repeated)
+}
+
+/// Returns whether all elements along these axes are one.
+fn repeats(lengths: &[usize], strides: &[isize]) -> bool {
+    let mut axes = lengths.iter().zip(strides);
+    axes.all(|(&length, &stride)| length == 1 || stride == 0)
 }

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use ndarray::{Array, ArrayView, Axis, Dimension};
 
 use super::axes::Axes;
-use super::map::repeated;
+use super::broadcast::repeated;
 use crate::element::Element;
 use crate::memory;
 use crate::shape::Shape;

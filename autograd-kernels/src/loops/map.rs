@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 
 use ndarray::{Array, ArrayView, Dimension, Zip};
 
-use super::broadcast::{RowBlocks, row_block};
+use super::broadcast::{RowBlocks, repeated, row_block};
 use super::row_major::in_row_major;
 use super::wide::{SHORT, map_into, zip_into};
 use crate::memory;
@@ -136,14 +136,6 @@ fn zip_blocks<T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
             }
         });
     })
-}
-
-/// Returns the only element of a view that was broadcast from a number; `None` if there may be several elements, or
-/// none.
-pub(crate) fn repeated<T: Copy, D: Dimension>(x: &ArrayView<'_, T, D>) -> Option<T> {
-    let mut axes = x.shape().iter().zip(x.strides());
-    let is_repeated = axes.all(|(&length, &stride)| length == 1 || stride == 0);
-    x.first().copied().filter(|_| is_repeated)
 }
 
 /// Returns an array of the shape of `like`, of as many elements.

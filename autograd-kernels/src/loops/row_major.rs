@@ -3,6 +3,7 @@
 use ndarray::{Array, ArrayView, ArrayView2, ArrayViewD, ArrayViewMut2, ArrayViewMutD, Axis};
 use ndarray::{CowArray, Dimension, Ix2};
 
+use super::broadcast::append_row;
 use crate::memory;
 
 /// The number of lanes that are copied at a time where lanes of the source become columns: few enough that their next
@@ -31,10 +32,7 @@ pub fn row_major<T: Copy, D: Dimension>(x: &ArrayView<'_, T, D>) -> Array<T, D> 
         }
         _ => {
             for row in x.rows() {
-                match row.to_slice() {
-                    Some(slice) => elements.extend_from_slice(slice),
-                    None => elements.extend(row.iter().copied()),
-                }
+                append_row(&mut elements, &row);
             }
         }
     }
