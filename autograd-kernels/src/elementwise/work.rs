@@ -28,7 +28,6 @@ impl Part {
         (0..length).step_by(BLOCK).map(move |start| {
             let length = (length - start).min(BLOCK);
             let padded = length.div_ceil(LANES) * LANES;
-            // With this the compiler checks no index.
             assert!(padded <= BLOCK, "a multiple");
             Self {
                 start,
@@ -38,18 +37,24 @@ impl Part {
         })
     }
 
+    /// Returns the places of the elements.
+    #[inline(always)]
+    fn places(self) -> impl Iterator<Item = Place> {
+        (0..self.padded).map(Place)
+    }
+
     /// Returns this part of `N` inputs.
     #[inline(always)]
-    fn of<'a, T, const N: usize>(self, inputs: &[&'a [T]]) -> [&'a [T]; N] {
-        let mut slices = [&[][..]; N];
+    fn of<'a, T: Copy, const N: usize>(self, inputs: &[&'a [T]]) -> [Input<'a, T>; N] {
+        let mut parts = [Input(&[]); N];
         let mut index = 0;
         while index < N {
             let input = inputs[index];
             let start = if input.len() <= BLOCK { 0 } else { self.start };
-            slices[index] = &input[start..][..self.padded];
+            parts[index] = Input(&input[start..][..self.padded]);
             index += 1;
         }
-        slices
+        parts
     }
 
     /// Copies blocks to the results that are wanted.
@@ -67,6 +72,31 @@ impl Part {
     }
 }
 
+/// The place of an element in a part, less than [`BLOCK`].
+#[derive(Clone, Copy)]
+pub(super) struct Place(usize);
+
+/// A part of an input, with an element for each place of the part.
+///
+/// Elements are read and written without checks of their index. The compiler removes such checks where it can prove
+/// them, which depends on how a program is divided into units; a check that stays makes the last elements of each
+/// block run one by one.
+#[derive(Clone, Copy)]
+struct Input<'a, T>(&'a [T]);
+
+impl<T: Copy> Input<'_, T> {
+    /// Returns the element at a place.
+    ///
+    /// # Safety
+    /// The place is one of the part that the input was made for.
+    #[expect(unsafe_code, reason = "see above")]
+    #[inline(always)]
+    unsafe fn at(self, place: Place) -> T {
+        // SAFETY: the slice has as many elements as the part has places.
+        unsafe { *self.0.get_unchecked(place.0) }
+    }
+}
+
 /// Returns how many elements the results that are wanted have.
 fn length<T>(results: &[&mut [MaybeUninit<T>]]) -> usize {
     results.iter().map(|result| result.len()).max().unwrap_or(0)
@@ -81,14 +111,23 @@ const MOST_READS: usize = 7;
 /// A place that elements of results are written to.
 pub(super) trait Sink<T> {
     /// Writes an element of a result of one component.
-    fn put(&mut self, component: usize, result: usize, at: usize, element: T);
+    fn put(&mut self, component: usize, result: usize, at: Place, element: T);
+}
+
+/// Writes an element of a block.
+#[inline(always)]
+fn write<T>(block: &mut Block<T>, at: Place, element: T) {
+    // SAFETY: places are less than the length of a block.
+    #[expect(unsafe_code, reason = "see above")]
+    let place = unsafe { block.get_unchecked_mut(at.0) };
+    *place = MaybeUninit::new(element);
 }
 
 /// A block for each result of the only component.
 impl<T, const N: usize> Sink<T> for &mut [Block<T>; N] {
     #[inline(always)]
-    fn put(&mut self, _component: usize, result: usize, at: usize, element: T) {
-        self[result][at] = MaybeUninit::new(element);
+    fn put(&mut self, _component: usize, result: usize, at: Place, element: T) {
+        write(&mut self[result], at, element);
     }
 }
 
@@ -100,13 +139,13 @@ struct Components<T: Copy, D: Order, const N: usize, const O: usize> {
 
 impl<T: Copy, D: Order, const N: usize, const O: usize> Sink<T> for &mut Components<T, D, N, O> {
     #[inline(always)]
-    fn put(&mut self, component: usize, result: usize, at: usize, element: T) {
+    fn put(&mut self, component: usize, result: usize, at: Place, element: T) {
         let block = if result < N {
             &mut self.of_inputs.as_mut()[component][result]
         } else {
             &mut self.of_gradients.as_mut()[component][result - N]
         };
-        block[at] = MaybeUninit::new(element);
+        write(block, at, element);
     }
 }
 
@@ -190,11 +229,14 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize> Work<T>
     #[inline(always)]
     fn each(&self, part: Part, mut sink: impl Sink<T>) {
         let (formula, x) = (self.formula, part.of::<T, I>(self.inputs));
-        for at in 0..part.padded {
+        for at in part.places() {
             let mut numbers = [Dual::constant(T::Number::from(0.0)); I];
             let mut input = 0;
             while input < I {
-                numbers[input] = Dual::<T::Number, 0>::constant(T::Number::of(x[input][at]));
+                // SAFETY: a place of this part.
+                #[expect(unsafe_code, reason = "see above")]
+                let value = unsafe { x[input].at(at) };
+                numbers[input] = Dual::<T::Number, 0>::constant(T::Number::of(value));
                 input += 1;
             }
             let outputs = formula.at(numbers);
@@ -223,12 +265,14 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize> Work<T>
         let (x, directions) = self.inputs.split_at(I);
         let (x, directions) = (part.of::<T, I>(x), part.of::<T, I>(directions));
         let formula = self.formula;
-        for at in 0..part.padded {
+        for at in part.places() {
             let mut numbers = [Dual::constant(T::Number::from(0.0)); I];
             let mut input = 0;
             while input < I {
-                let direction = T::Number::of(directions[input][at]);
-                let value = T::Number::of(x[input][at]);
+                // SAFETY: a place of this part.
+                #[expect(unsafe_code, reason = "see above")]
+                let (value, direction) = unsafe { (x[input].at(at), directions[input].at(at)) };
+                let (value, direction) = (T::Number::of(value), T::Number::of(direction));
                 numbers[input] = Dual::along(value, [direction], I > 1);
                 input += 1;
             }
@@ -284,8 +328,8 @@ where
 
     #[inline(always)]
     fn each(&self, part: Part, mut sink: impl Sink<T>) {
-        let mut x = D::filled([&[][..]; I]);
-        let mut gradients = D::filled([&[][..]; O]);
+        let mut x = D::filled([Input::<T>(&[]); I]);
+        let mut gradients = D::filled([Input::<T>(&[]); O]);
         for component in 0..D::COUNT {
             let inputs = &self.inputs[component * (I + O)..];
             x.as_mut()[component] = part.of::<T, I>(inputs);
@@ -295,7 +339,7 @@ where
         // A derivative along the only direction of the only input is that direction times a slope. The slope has the
         // same factors as the partial derivatives, which are then computed once.
         let is_factor = const { I == 1 && D::COUNT == 2 };
-        for at in 0..part.padded {
+        for at in part.places() {
             let zero = Dual::<T::Number, N>::constant(T::Number::from(0.0));
             let mut numbers = [D::filled(zero); I];
             let mut input = 0;
@@ -303,7 +347,9 @@ where
                 let mut components = D::filled(zero);
                 let mut component = 0;
                 while component < D::COUNT {
-                    let value = T::Number::of(x[component][input][at]);
+                    // SAFETY: a place of this part.
+                    #[expect(unsafe_code, reason = "see above")]
+                    let value = T::Number::of(unsafe { x[component][input].at(at) });
                     components.as_mut()[component] = match V::place(input) {
                         Some(place) if component == 0 => Dual::variable(value, place),
                         _ if is_factor => Dual::constant(T::Number::from(1.0)),
@@ -318,7 +364,9 @@ where
             let mut output = 0;
             while is_factor && output < O {
                 let along = &mut outputs[output].as_mut()[1];
-                let factor = T::Number::of(x[1][0][at]);
+                // SAFETY: a place of this part.
+                #[expect(unsafe_code, reason = "see above")]
+                let factor = T::Number::of(unsafe { x[1][0].at(at) });
                 *along = along.scaled(along.value * factor, factor);
                 output += 1;
             }
@@ -328,8 +376,11 @@ where
                 let others = D::COUNT - 1 - component;
                 let mut variable = 0;
                 while variable < N {
-                    let sum =
-                        contracted::<T, D, N, O, ALONE>(&outputs, gradients, at, others, variable);
+                    // SAFETY: a place of this part.
+                    #[expect(unsafe_code, reason = "see above")]
+                    let sum = unsafe {
+                        contracted::<T, D, N, O, ALONE>(&outputs, gradients, at, others, variable)
+                    };
                     sink.put(component, variable, at, sum.element());
                     variable += 1;
                 }
@@ -347,11 +398,15 @@ where
 }
 
 /// Returns the component `others` of Σₖ gₖ ∂fₖ, along one variable.
+///
+/// # Safety
+/// The place is one of the part that the gradients were made for.
+#[expect(unsafe_code, reason = "see above")]
 #[inline(always)]
-fn contracted<T: Element, D: Order, const N: usize, const O: usize, const ALONE: bool>(
+unsafe fn contracted<T: Element, D: Order, const N: usize, const O: usize, const ALONE: bool>(
     outputs: &[D::Of<Dual<T::Number, N>>; O],
-    gradients: &[[&[T]; O]],
-    at: usize,
+    gradients: &[[Input<'_, T>; O]],
+    at: Place,
     others: usize,
     variable: usize,
 ) -> T::Number {
@@ -364,7 +419,8 @@ fn contracted<T: Element, D: Order, const N: usize, const O: usize, const ALONE:
                 && let Some(slope) =
                     outputs[output].as_ref()[others ^ of_gradient].tangent(variable)
             {
-                let gradient = T::Number::of(gradients[of_gradient][output][at]);
+                // SAFETY: as the caller promises.
+                let gradient = T::Number::of(unsafe { gradients[of_gradient][output].at(at) });
                 let product = gradient * slope;
                 // The direction may be missing for some inputs: then no slope makes NaN of it.
                 let vanishes = of_gradient > 0 && gradient == 0.0;
