@@ -39,7 +39,10 @@ pub use loops::{
     sum::sum_over,
     wide::{map_in_place, zip_in_place},
 };
-pub use math::{erf, exp, exp_m1, gelu, ln, ln_1p, normal_cdf, normal_pdf, sigmoid, tanh};
+pub use math::{
+    acos, acosh, asin, asinh, atan, atan2, atanh, cbrt, cos, cosh, erf, exp, exp_m1, gelu, hypot,
+    ln, ln_1p, normal_cdf, normal_pdf, powf, sigmoid, sin, sinh, tan, tanh,
+};
 pub use matrix::gemm::{affine, gemm, matmul};
 #[doc(hidden)]
 pub use ndarray;

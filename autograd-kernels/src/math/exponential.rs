@@ -25,12 +25,18 @@ macro_rules! exponentials {
                 let (high, low) = (x - n * $high, n * $low);
                 let r = high - low;
                 let lost = (high - r) - low;
-                (n, r, lost + r * r * polynomial(r, $quadratic))
+                (n, r, lost + exp_tail(r))
+            }
+
+            /// Returns eʳ − 1 − r for |r| ≤ ½ ln 2.
+            #[inline(always)]
+            pub(in super::super) fn exp_tail(r: $float) -> $float {
+                r * r * polynomial(r, $quadratic)
             }
 
             /// Returns 2ⁿ for a whole n between the smallest exponent and the largest.
             #[inline(always)]
-            fn power(n: $float) -> $float {
+            pub(in super::super) fn power(n: $float) -> $float {
                 let bits = (n + $magic).to_bits() << $digits;
                 $float::from_bits(bits.wrapping_add($bias << $digits))
             }
@@ -41,12 +47,30 @@ macro_rules! exponentials {
                 let x = if x > $overflow { $overflow } else { x };
                 let x = if x < $underflow { $underflow } else { x };
                 let (n, r, rest) = reduced(x);
-                // 1 + r, and its rounding error.
+                scaled(one_plus(r, rest), n)
+            }
+
+            /// Returns 1 + r + rest, rounded once, but for the rounding of the rest.
+            #[inline(always)]
+            pub(in super::super) fn one_plus(r: $float, rest: $float) -> $float {
                 let sum = 1.0 + r;
-                let whole = sum + (((1.0 - sum) + r) + rest);
-                // In two steps: 2ⁿ itself may be too large or too small.
+                sum + (((1.0 - sum) + r) + rest)
+            }
+
+            /// Returns 2ⁿ x for a whole n, in two steps: 2ⁿ itself may be too large or too small.
+            #[inline(always)]
+            pub(in super::super) fn scaled(x: $float, n: $float) -> $float {
                 let half = (n * 0.5 + $magic) - $magic;
-                whole * power(half) * power(n - half)
+                x * power(half) * power(n - half)
+            }
+
+            /// Returns ½ eˣ for x ≥ 0, which is finite for slightly larger x than eˣ.
+            #[inline(always)]
+            pub(in super::super) fn half_exp(x: $float) -> $float {
+                let limit = $overflow + 1.0;
+                let x = if x > limit { limit } else { x };
+                let (n, r, rest) = reduced(x);
+                scaled(one_plus(r, rest), n - 1.0)
             }
 
             /// Returns e^(x + rest) for x ≤ 0 and a rest of less than 0.1.
@@ -56,7 +80,7 @@ macro_rules! exponentials {
                 let n = (x * std::$float::consts::LOG2_E + $magic) - $magic;
                 let r = (x - n * $high) - n * $low + rest;
                 let half = (n * 0.5 + $magic) - $magic;
-                (1.0 + (r + r * r * polynomial(r, $quadratic))) * power(half) * power(n - half)
+                (1.0 + (r + exp_tail(r))) * power(half) * power(n - half)
             }
 
             #[inline(always)]

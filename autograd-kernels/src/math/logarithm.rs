@@ -32,7 +32,7 @@ macro_rules! logarithms {
 
             /// Returns k and f of a positive x.
             #[inline(always)]
-            fn parts(x: $float) -> ($float, $float) {
+            pub(in super::super) fn parts(x: $float) -> ($float, $float) {
                 // Subnormal numbers are scaled first.
                 let is_tiny = x < $float::MIN_POSITIVE;
                 let lifted = if is_tiny { x * $lift } else { x };

@@ -19,10 +19,16 @@
 
 #[doc(hidden)]
 pub mod activations;
+mod arcs;
 mod exponential;
 mod gaussian;
+mod hyperbolic;
 mod logarithm;
 mod polynomial;
+mod power;
+mod quarter_turns;
+mod roots;
+mod trigonometric;
 
 use crate::element::{Any, Element, Family};
 
@@ -44,6 +50,28 @@ macro_rules! functions {
                 Any::F64(x) => Any::F64($module::double::$name(x)),
             };
             // INVARIANT: the result is of the type that `x` was of.
+            T::from_any::<Number>(result).expect("the same type")
+        }
+    )*};
+}
+
+/// Two numbers of either type.
+struct Pair;
+
+impl Family for Pair {
+    type Of<T: Element> = (T, T);
+}
+
+macro_rules! functions_of_two {
+    ($($(#[$docs:meta])* $name:ident($x:ident, $y:ident) = $module:ident;)*) => {$(
+        $(#[$docs])*
+        #[inline(always)]
+        pub fn $name<T: Element>($x: T, $y: T) -> T {
+            let result = match T::into_any::<Pair>(($x, $y)) {
+                Any::F32((x, y)) => Any::F32($module::single::$name(x, y)),
+                Any::F64((x, y)) => Any::F64($module::double::$name(x, y)),
+            };
+            // INVARIANT: the result is of the type that the numbers were of.
             T::from_any::<Number>(result).expect("the same type")
         }
     )*};
@@ -94,6 +122,78 @@ functions! {
 
     /// Returns the derivative of [`gelu`], Φ(x) + x φ(x).
     gelu_derivative = gaussian;
+
+    /// Returns sin x, to two units in the last place for numbers of any size; NaN for infinite ones.
+    ///
+    /// ```
+    /// use pullback::kernels::{cos, map, sin};
+    /// use pullback::ndarray::array;
+    ///
+    /// let x = array![0.0, -0.0, std::f64::consts::PI];
+    /// assert_eq!(map(&x.view(), sin)[2], 1.224_646_799_147_353_2e-16);
+    /// assert_eq!(map(&x.view(), cos), array![1.0, 1.0, -1.0]);
+    /// ```
+    sin = trigonometric;
+
+    /// Returns cos x, to two units in the last place for numbers of any size; NaN for infinite ones.
+    cos = trigonometric;
+
+    /// Returns tan x, to two units in the last place for numbers of any size; NaN for infinite ones.
+    tan = trigonometric;
+
+    /// Returns arcsin x, to two units in the last place; NaN outside of −1 to 1.
+    asin = arcs;
+
+    /// Returns arccos x, to two units in the last place; NaN outside of −1 to 1.
+    acos = arcs;
+
+    /// Returns arctan x, to two units in the last place.
+    atan = arcs;
+
+    /// Returns sinh x, to two units in the last place.
+    sinh = hyperbolic;
+
+    /// Returns cosh x, to two units in the last place.
+    cosh = hyperbolic;
+
+    /// Returns arsinh x, to four units in the last place.
+    asinh = hyperbolic;
+
+    /// Returns arcosh x, to four units in the last place; NaN below 1.
+    acosh = hyperbolic;
+
+    /// Returns artanh x, to four units in the last place; NaN outside of −1 to 1.
+    atanh = hyperbolic;
+
+    /// Returns ∛x, to one unit in the last place.
+    cbrt = roots;
+}
+
+functions_of_two! {
+    /// Returns xᵖ, to one unit in the last place; NaN for a negative x if p is not whole.
+    ///
+    /// ```
+    /// use pullback::kernels::{map, powf};
+    /// use pullback::ndarray::array;
+    ///
+    /// let x = array![2.0, -2.0, 0.0];
+    /// assert_eq!(map(&x.view(), |x| powf(x, 3.0)), array![8.0, -8.0, 0.0]);
+    /// ```
+    powf(x, p) = power;
+
+    /// Returns the angle of the point (x, y), between −π and π, to two units in the last place.
+    ///
+    /// ```
+    /// use pullback::kernels::{atan2, hypot};
+    ///
+    /// let (x, y) = (-3.0, 3.0);
+    /// assert_eq!(atan2(y, x), 0.75 * std::f64::consts::PI);
+    /// assert_eq!(hypot(x, y), 18_f64.sqrt());
+    /// ```
+    atan2(y, x) = arcs;
+
+    /// Returns √(x² + y²), to two units in the last place, without overflow.
+    hypot(x, y) = roots;
 }
 
 #[cfg(test)]

@@ -162,3 +162,177 @@ fn the_error_function_is_right_to_two_units() {
         assert!(apart(gelu(-x), left) <= 8, "gelu(-{x:e}) is {:e}", gelu(-x));
     }
 }
+
+#[test]
+fn trigonometric_functions_of_single_precision_are_right_to_two_units() {
+    assert!(worst("sin", sin, f64::sin) <= 2.0);
+    assert!(worst("cos", cos, f64::cos) <= 2.0);
+    assert!(worst("tan", tan, f64::tan) <= 2.0);
+    assert!(worst("asin", asin, f64::asin) <= 2.0);
+    assert!(worst("acos", acos, f64::acos) <= 2.0);
+    assert!(worst("atan", atan, f64::atan) <= 2.0);
+}
+
+#[test]
+fn hyperbolic_functions_and_roots_of_single_precision_are_right_to_a_few_units() {
+    assert!(worst("sinh", sinh, f64::sinh) <= 2.0);
+    assert!(worst("cosh", cosh, f64::cosh) <= 2.0);
+    assert!(worst("asinh", asinh, f64::asinh) <= 4.0);
+    assert!(worst("acosh", acosh, f64::acosh) <= 4.0);
+    assert!(worst("atanh", atanh, f64::atanh) <= 4.0);
+    assert!(worst("cbrt", cbrt, f64::cbrt) <= 1.0);
+}
+
+/// Worst over all bit patterns of x, beside a number y and the other way around.
+macro_rules! worst_beside {
+    ($name:literal, $ours:path, $exact:path, $($y:literal),*) => {{
+        let mut all = 0.0_f64;
+        $(
+            all = all.max(worst($name, |x| $ours(x, $y), |x| $exact(x, f64::from($y as f32))));
+            all = all.max(worst($name, |x| $ours($y, x), |x| $exact(f64::from($y as f32), x)));
+        )*
+        all
+    }};
+}
+
+#[test]
+fn functions_of_two_numbers_of_single_precision_are_right_to_two_units() {
+    let powers = worst_beside!(
+        "powf",
+        powf,
+        f64::powf,
+        0.0,
+        -0.0,
+        0.5,
+        -1.0,
+        1.0,
+        1.7,
+        -2.0,
+        3.0,
+        -3e-41,
+        1e30
+    );
+    assert!(powers <= 1.0);
+    let angles = worst_beside!(
+        "atan2",
+        atan2,
+        f64::atan2,
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        3e-41,
+        -2e38,
+        0.3
+    );
+    assert!(angles <= 2.0);
+    let distances = worst_beside!("hypot", hypot, f64::hypot, 0.0, 1.0, -2e38, 3e-41, 0.3);
+    assert!(distances <= 2.0);
+    let infinity = f32::INFINITY;
+    for (p, expected) in [(infinity, 0.0), (-infinity, infinity)] {
+        assert_eq!(powf(0.5, p), expected);
+        assert_eq!(powf(2.0, -p), expected);
+        assert_eq!([powf(-1.0, p), powf(1.0, p)], [1.0; 2]);
+    }
+    assert_eq!([powf(f32::NAN, 0.0), powf(1.0, f32::NAN)], [1.0; 2]);
+    assert!(powf(-1.0, f32::NAN).is_nan() && powf(-8.0, 0.3_f32).is_nan());
+    assert_eq!(hypot(f32::NAN, -infinity), infinity);
+}
+
+/// Returns the bound, in units, and the result of a function of double precision.
+fn of_double(name: &str, x: f64, y: f64) -> (u64, f64) {
+    match name {
+        "sin" => (2, sin(x)),
+        "cos" => (2, cos(x)),
+        "tan" => (2, tan(x)),
+        "asin" => (2, asin(x)),
+        "acos" => (2, acos(x)),
+        "atan" => (2, atan(x)),
+        "sinh" => (2, sinh(x)),
+        "cosh" => (2, cosh(x)),
+        "asinh" => (4, asinh(x)),
+        "acosh" => (4, acosh(x)),
+        "atanh" => (4, atanh(x)),
+        "cbrt" => (1, cbrt(x)),
+        "powf" => (1, powf(x, y)),
+        "atan2" => (2, atan2(x, y)),
+        _ => (2, hypot(x, y)),
+    }
+}
+
+/// The table has bit patterns: a name, one argument or two, and the nearest number to the result, computed with a
+/// thousand binary digits. It has the ends of ranges, multiples of π/2 and large numbers.
+#[test]
+fn double_precision_is_that_of_a_table() {
+    for line in include_str!("golden.txt").lines() {
+        let mut words = line.split(' ');
+        let name = words.next().unwrap();
+        let numbers: Vec<f64> = words
+            .map(|word| f64::from_bits(u64::from_str_radix(word, 16).unwrap()))
+            .collect();
+        let (x, y, expected) = (numbers[0], numbers[1], numbers[numbers.len() - 1]);
+        let (bound, found) = of_double(name, x, y);
+        assert!(
+            apart(found, expected) <= bound,
+            "{name}({x:e}) is {found:e}, not {expected:e}"
+        );
+    }
+}
+
+type OfOne = (&'static str, fn(f64) -> f64);
+type OfTwo = (&'static str, fn(f64, f64) -> f64);
+
+/// Compared with the standard library, which may itself be wrong by a unit.
+#[test]
+fn special_numbers_of_double_precision_are_right() {
+    let functions: [OfOne; 12] = [
+        ("sin", f64::sin),
+        ("cos", f64::cos),
+        ("tan", f64::tan),
+        ("asin", f64::asin),
+        ("acos", f64::acos),
+        ("atan", f64::atan),
+        ("sinh", f64::sinh),
+        ("cosh", f64::cosh),
+        ("asinh", f64::asinh),
+        ("acosh", f64::acosh),
+        ("atanh", f64::atanh),
+        ("cbrt", f64::cbrt),
+    ];
+    let special = [0.0, 5e-324, 1e-310, 0.5, 1.0, 1.5, 1e300, f64::INFINITY];
+    let special = special.into_iter().flat_map(|x| [x, -x]).chain([f64::NAN]);
+    let special: Vec<f64> = special.collect();
+    for &x in &special {
+        for &(name, exact) in &functions {
+            let (bound, found) = of_double(name, x, 0.0);
+            let expected = exact(x);
+            assert!(
+                apart(found, expected) <= bound + 1,
+                "{name}({x:e}) is {found:e}, not {expected:e}"
+            );
+            assert!(
+                found.is_nan() || found.is_sign_negative() == expected.is_sign_negative(),
+                "{name}({x:e})"
+            );
+        }
+        for &y in special.iter().chain(&[3.0, -2.0, -7.0, 1e300]) {
+            let two: [OfTwo; 3] = [
+                ("powf", f64::powf),
+                ("atan2", f64::atan2),
+                ("hypot", f64::hypot),
+            ];
+            for (name, exact) in two {
+                let (bound, found) = of_double(name, x, y);
+                let expected = exact(x, y);
+                assert!(
+                    apart(found, expected) <= bound + 1,
+                    "{name}({x:e}, {y:e}) is {found:e}, not {expected:e}"
+                );
+                assert!(
+                    found.is_nan() || found.is_sign_negative() == expected.is_sign_negative(),
+                    "{name}({x:e}, {y:e})"
+                );
+            }
+        }
+    }
+}
