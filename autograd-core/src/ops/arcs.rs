@@ -26,7 +26,11 @@ impl<T: Element, D: Dimension> Asin<T, D> {
     #[doc = crate::math!(r"\frac{\mathrm{d}}{\mathrm{d}x} \arcsin x = \frac{1}{\sqrt{1 - x^2}}")]
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
-        kernels::map(&x, T::asin)
+        kernels::map(
+            &x,
+            #[inline(always)]
+            |x| kernels::asin(x),
+        )
     }
 
     #[backward(x)]
@@ -55,7 +59,11 @@ impl<T: Element, D: Dimension> Acos<T, D> {
     #[doc = crate::math!(r"\frac{\mathrm{d}}{\mathrm{d}x} \arccos x = -\frac{1}{\sqrt{1 - x^2}}")]
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
-        kernels::map(&x, T::acos)
+        kernels::map(
+            &x,
+            #[inline(always)]
+            |x| kernels::acos(x),
+        )
     }
 
     #[backward(x)]
@@ -84,7 +92,11 @@ impl<T: Element, D: Dimension> Atan<T, D> {
     #[doc = crate::math!(r"\frac{\mathrm{d}}{\mathrm{d}x} \arctan x = \frac{1}{1 + x^2}")]
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
-        kernels::map(&x, T::atan)
+        kernels::map(
+            &x,
+            #[inline(always)]
+            |x| kernels::atan(x),
+        )
     }
 
     #[backward(x)]

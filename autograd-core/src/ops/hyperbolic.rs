@@ -26,12 +26,22 @@ impl<T: Element, D: Dimension> Sinh<T, D> {
     #[doc = crate::math!(r"\sinh x = \frac{e^x - e^{-x}}{2}")]
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
-        kernels::map(&x, T::sinh)
+        kernels::map(
+            &x,
+            #[inline(always)]
+            |x| kernels::sinh(x),
+        )
     }
 
     #[backward(x)]
     fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
-        unary_backward(grad_output, x, |grad, x| grad * x.cosh(), |x| x.cosh())
+        unary_backward(
+            grad_output,
+            x,
+            #[inline(always)]
+            |grad, x| grad * kernels::cosh(x),
+            |x| x.cosh(),
+        )
     }
 
     #[jvp]
@@ -50,12 +60,22 @@ impl<T: Element, D: Dimension> Cosh<T, D> {
     #[doc = crate::math!(r"\cosh x = \frac{e^x + e^{-x}}{2}")]
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
-        kernels::map(&x, T::cosh)
+        kernels::map(
+            &x,
+            #[inline(always)]
+            |x| kernels::cosh(x),
+        )
     }
 
     #[backward(x)]
     fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
-        unary_backward(grad_output, x, |grad, x| grad * x.sinh(), |x| x.sinh())
+        unary_backward(
+            grad_output,
+            x,
+            #[inline(always)]
+            |grad, x| grad * kernels::sinh(x),
+            |x| x.sinh(),
+        )
     }
 
     #[jvp]

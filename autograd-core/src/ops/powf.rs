@@ -25,7 +25,11 @@ impl<T: Element, D: Dimension> Powf<T, D> {
     /// Returns xᵖ of each element, for any number p.
     #[forward]
     pub fn forward(x: ArrayView<T, D>, p: T) -> Array<T, D> {
-        kernels::map(&x, move |x| x.powf(p))
+        kernels::map(
+            &x,
+            #[inline(always)]
+            move |x| kernels::powf(x, p),
+        )
     }
 
     // p xᵖ⁻¹, and 0 for p = 0, at x = 0 too
@@ -38,7 +42,8 @@ impl<T: Element, D: Dimension> Powf<T, D> {
         unary_backward(
             grad_output,
             x,
-            move |grad, x| grad * (p * x.powf(lower)),
+            #[inline(always)]
+            move |grad, x| grad * (p * kernels::powf(x, lower)),
             |x| x.powf(lower) * p,
         )
     }

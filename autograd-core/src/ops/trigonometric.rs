@@ -25,12 +25,22 @@ impl<T: Element, D: Dimension> Sin<T, D> {
     /// Returns sin x of each element.
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
-        kernels::map(&x, T::sin)
+        kernels::map(
+            &x,
+            #[inline(always)]
+            |x| kernels::sin(x),
+        )
     }
 
     #[backward(x)]
     fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
-        unary_backward(grad_output, x, |grad, x| grad * x.cos(), |x| x.cos())
+        unary_backward(
+            grad_output,
+            x,
+            #[inline(always)]
+            |grad, x| grad * kernels::cos(x),
+            |x| x.cos(),
+        )
     }
 
     #[jvp]
@@ -48,12 +58,22 @@ impl<T: Element, D: Dimension> Cos<T, D> {
     /// Returns cos x of each element.
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
-        kernels::map(&x, T::cos)
+        kernels::map(
+            &x,
+            #[inline(always)]
+            |x| kernels::cos(x),
+        )
     }
 
     #[backward(x)]
     fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
-        unary_backward(grad_output, x, |grad, x| -(grad * x.sin()), |x| -x.sin())
+        unary_backward(
+            grad_output,
+            x,
+            #[inline(always)]
+            |grad, x| -(grad * kernels::sin(x)),
+            |x| -x.sin(),
+        )
     }
 
     #[jvp]
@@ -81,7 +101,11 @@ impl<T: Element, D: Dimension> Tan<T, D> {
     /// Returns tan x of each element.
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
-        kernels::map(&x, T::tan)
+        kernels::map(
+            &x,
+            #[inline(always)]
+            |x| kernels::tan(x),
+        )
     }
 
     // d tan x/dx = 1 + tan² x

@@ -64,7 +64,7 @@ macro_rules! functions {
                 let $x = p.into();
                 let p = $unwrap;
                 let $x = self;
-                let $wrapped = $float::powf($unwrap, p);
+                let $wrapped = math::powf($unwrap, p);
                 $wrap
             }
 
@@ -73,7 +73,7 @@ macro_rules! functions {
                 let $x = x.into();
                 let x = $unwrap;
                 let $x = self;
-                let $wrapped = $float::atan2($unwrap, x);
+                let $wrapped = math::atan2($unwrap, x);
                 $wrap
             }
 
@@ -82,7 +82,7 @@ macro_rules! functions {
                 let $x = y.into();
                 let y = $unwrap;
                 let $x = self;
-                let $wrapped = $float::hypot($unwrap, y);
+                let $wrapped = math::hypot($unwrap, y);
                 $wrap
             }
 
@@ -113,6 +113,8 @@ macro_rules! both {
 both! {
     ours: exp = math::exp, exp_m1 = math::exp_m1, ln = math::ln, ln_1p = math::ln_1p, tanh = math::tanh,
         sigmoid = math::sigmoid, softplus = math::activations::softplus, erf = math::erf, gelu = math::gelu,
-        normal_cdf = math::normal_cdf, normal_pdf = math::normal_pdf;
-    std: sqrt, cbrt, recip, abs, signum, floor, ceil, round, round_ties_even, sin, cos, tan, asin, acos, atan, sinh, cosh, asinh, acosh, atanh;
+        normal_cdf = math::normal_cdf, normal_pdf = math::normal_pdf, sin = math::sin, cos = math::cos, tan = math::tan,
+        asin = math::asin, acos = math::acos, atan = math::atan, sinh = math::sinh, cosh = math::cosh,
+        asinh = math::asinh, acosh = math::acosh, atanh = math::atanh, cbrt = math::cbrt;
+    std: sqrt, recip, abs, signum, floor, ceil, round, round_ties_even;
 }
