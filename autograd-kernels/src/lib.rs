@@ -41,7 +41,7 @@ pub use loops::{
 };
 pub use math::{
     acos, acosh, asin, asinh, atan, atan2, atanh, cbrt, cos, cosh, erf, exp, exp_m1, gelu, hypot,
-    ln, ln_1p, normal_cdf, normal_pdf, powf, sigmoid, sin, sinh, tan, tanh,
+    ln, ln_1p, normal_cdf, normal_pdf, powf, sigmoid, sin, sinh, softplus, tan, tanh,
 };
 pub use matrix::gemm::{affine, gemm, matmul};
 #[doc(hidden)]
@@ -61,20 +61,24 @@ pub use self::{
     checks::counted,
     element::{
         Any, Family,
-        real::{Literal, Plain},
+        real::{GELU_TANH, GELU_TANH_BOUND, Literal, Plain},
     },
-    elementwise::{Blocks, Evaluation, Formula, Loops, evaluate, list_value, pulled_back},
+    elementwise::{
+        Blocks, Evaluation, Formula, Loops, Unary, UnaryLoops, evaluate, list_value, pulled_back,
+        unary,
+    },
     loops::{
-        lanes::zip_lanes,
-        max::{argmax, argmin, max, min},
+        along::{Along, along},
+        map::zip_times,
         mean_var::{mean_var, norm, std},
         movement::{concat, full, pad},
+        reductions::{Reduction, first_extremes, reduce_lanes},
         rows::{Row, Rows},
         slices::zip_slices_in_place,
-        softmax::{log_softmax, log_sum_exp, softmax_and_log_sum},
+        softmax::softmax_and_log_sum,
         sum::{dot_axes, dot_slices, sum, sum_slice, sum_to},
     },
-    math::{activations, gelu_derivative},
+    math::gelu_derivative,
 };
 #[doc(hidden)]
 #[cfg(feature = "ops")]

@@ -25,7 +25,11 @@ impl<T: Element, D: Dimension> Exp<T, D> {
     /// Returns eˣ of each element.
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
-        kernels::map(&x, kernels::exp)
+        kernels::map(
+            &x,
+            #[inline(always)]
+            |x| kernels::exp(x),
+        )
     }
 
     #[backward(x)]

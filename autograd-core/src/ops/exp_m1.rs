@@ -24,7 +24,11 @@ impl<T: Element, D: Dimension> ExpM1<T, D> {
     /// Returns eˣ − 1 of each element, also exact near 0.
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
-        kernels::map(&x, kernels::exp_m1)
+        kernels::map(
+            &x,
+            #[inline(always)]
+            |x| kernels::exp_m1(x),
+        )
     }
 
     #[backward(x)]

@@ -1,5 +1,5 @@
 //! The built-in functions, each in its own file, written with [`custom_function`](crate::custom_function) as yours
-//! are: the examples to learn from.
+//! are: the examples to learn from. Functions of one number that save their input are rows of `elementary.rs`.
 //!
 //! Read first, in `ops/`: `exp.rs`, with one input of any rank, differentiable any number of times; `linear.rs`, with
 //! several inputs and an optional one; `reductions/softmax.rs`, whose gradient is a separate function; `concat.rs`,
@@ -8,8 +8,6 @@
 //! Use them through operators and methods of [`Tensor`]. The types here have `apply` as a function, and `forward` on
 //! arrays.
 
-mod abs;
-mod arcs;
 mod attention;
 mod clamp;
 mod concat;
@@ -17,21 +15,15 @@ mod contract;
 mod conv;
 mod dropout;
 mod einsum;
-mod elu;
+mod elementary;
 mod embedding;
-mod erf;
 mod exp;
 mod exp_m1;
 mod flip;
 mod gather;
-mod gelu;
-mod gelu_tanh;
-mod hyperbolic;
 mod index_select;
 mod linalg;
 mod linear;
-mod ln;
-mod ln_1p;
 mod losses;
 mod matmul;
 mod maximum;
@@ -39,7 +31,6 @@ mod norms;
 mod pad;
 mod permute;
 mod pool;
-mod powf;
 mod powi;
 mod recip;
 mod reductions;
@@ -47,43 +38,35 @@ mod relu;
 mod roll;
 mod roots;
 mod sigmoid;
-mod silu;
-mod softplus;
 mod split;
-mod square;
 mod squeeze;
+mod tan;
 mod tanh;
 mod transpose;
-mod trigonometric;
 mod where_;
 
 pub use crate::basic::{
     Add, AddScalar, Div, DivScalar, Mul, MulScalar, Neg, Reshape, ScalarDiv, ScalarSub, Slice,
     Stack, Sub, Sum,
 };
-pub use abs::Abs;
-pub use arcs::{Acos, Asin, Atan};
 pub use attention::Attention;
 pub use clamp::Clamp;
 pub use concat::Concat;
 pub use conv::{Conv, ConvTranspose};
 pub use dropout::Dropout;
 pub use einsum::{EinsumOperands, einsum};
-pub use elu::Elu;
+pub use elementary::{
+    Abs, Acos, Acosh, Asin, Asinh, Atan, Atanh, Cbrt, Cos, Cosh, Elu, Erf, Gelu, GeluTanh,
+    LeakyRelu, Ln, Ln1p, NormalCdf, NormalPdf, Powf, Silu, Sin, Sinh, Softplus, Square,
+};
 pub use embedding::Embedding;
-pub use erf::Erf;
 pub use exp::Exp;
 pub use exp_m1::ExpM1;
 pub use flip::Flip;
 pub use gather::{Gather, ScatterAdd};
-pub use gelu::Gelu;
-pub use gelu_tanh::GeluTanh;
-pub use hyperbolic::{Cosh, Sinh};
 pub use index_select::{IndexAdd, IndexSelect};
 pub use linalg::{Cholesky, Det, Inverse, Solve, SolveTriangular};
 pub use linear::Linear;
-pub use ln::Ln;
-pub use ln_1p::Ln1p;
 pub use losses::{
     BceWithLogits, CrossEntropy, CrossEntropyOptions, HuberLoss, KlDiv, L1Loss, MseLoss, NllLoss,
     Reduction,
@@ -94,22 +77,18 @@ pub use norms::Statistics;
 pub use pad::Pad;
 pub use permute::Permute;
 pub use pool::{AvgPool2d, MaxPool2d};
-pub use powf::Powf;
 pub use powi::Powi;
 pub use recip::Recip;
 pub use reductions::{AxisList, CumSum, LogSoftmax, LogSumExp, Norm, Prod, Softmax, Std, Var};
-pub use relu::{LeakyRelu, Relu};
+pub use relu::Relu;
 pub use roll::Roll;
 pub use roots::{Rsqrt, Sqrt};
 pub use sigmoid::Sigmoid;
-pub use silu::Silu;
-pub use softplus::Softplus;
 pub use split::SplitAt;
-pub use square::Square;
 pub use squeeze::{Squeeze, Unsqueeze};
+pub use tan::Tan;
 pub use tanh::Tanh;
 pub use transpose::Transpose;
-pub use trigonometric::{Cos, Sin, Tan};
 pub use where_::Where;
 
 pub use crate::kernels::{AttentionOptions, ConvOptions, Pool2dOptions};
@@ -153,11 +132,16 @@ fn constant<T: Element, D: Dimension>(x: &Tensor<T, D>, f: impl Fn(T) -> T + Syn
 fn unary_backward<T: Element, D: Dimension>(
     grad_output: Tensor<T, D>,
     saved: &Tensor<T, D>,
-    fused: impl Fn(T, T) -> T + Sync,
+    fused: impl Fn(T, T) -> T + Copy + Sync,
     slope: impl FnOnce(&Tensor<T, D>) -> Tensor<T, D>,
 ) -> Tensor<T, D> {
+    let in_place = |gradients: &mut [T], saved: &[T]| {
+        kernels::zip_in_place(gradients, saved, fused);
+    };
     grad_output
-        .fused(saved, fused)
+        .fused(saved, in_place, |gradients, saved| {
+            kernels::zip(gradients, saved, fused)
+        })
         .unwrap_or_else(|grad_output| grad_output * slope(saved))
 }
 

@@ -1,4 +1,4 @@
-//! max(x, 0), and a variant with a slope where x is negative.
+//! max(x, 0)
 
 use std::marker::PhantomData;
 
@@ -49,63 +49,11 @@ impl<T: Element, D: Dimension> Relu<T, D> {
     }
 }
 
-/// x of each positive element, slope · x of the others.
-///
-/// ```
-/// use pullback::{Tensor, ndarray::array, ops::LeakyRelu};
-///
-/// let x = Tensor::from(array![-1.0, 2.0]).set_requires_grad(true);
-/// LeakyRelu::apply(&x, 0.1).sum().backward()?;
-/// assert_eq!(x.grad(), Some(array![0.1, 1.0]));
-/// # Ok::<(), pullback::Error>(())
-/// ```
-#[derive(Debug)]
-pub struct LeakyRelu<T, D>(PhantomData<(T, D)>);
-
-#[custom_function(gradcheck(x = [2, 3], slope = 0.1))]
-impl<T: Element, D: Dimension> LeakyRelu<T, D> {
-    /// Returns x of each positive element, slope · x of the others.
-    #[doc = crate::math!(
-        r"\begin{cases}"
-        r"    x & x > 0 \\"
-        r"    \text{slope} \cdot x & x \le 0"
-        r"\end{cases}"
-    )]
-    #[forward]
-    pub fn forward(x: ArrayView<T, D>, slope: T) -> Array<T, D> {
-        kernels::map(&x, move |x| if x > T::zero() { x } else { x * slope })
-    }
-
-    #[backward(x)]
-    fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>, slope: T) -> Tensor<T, D> {
-        unary_backward(
-            grad_output,
-            x,
-            move |grad, x| if x > T::zero() { grad } else { grad * slope },
-            |x| constant(x, move |x| if x > T::zero() { T::one() } else { slope }),
-        )
-    }
-
-    #[jvp]
-    fn jvp(tangent_x: &Tensor<T, D>, x: &Tensor<T, D>, slope: T) -> Tensor<T, D> {
-        Self::backward(tangent_x.clone(), x, slope)
-    }
-}
-
 impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns max(x, 0) of each element, with the derivative 0 at 0.
     #[must_use]
     #[track_caller]
     pub fn relu(&self) -> Self {
         Relu::apply(self)
-    }
-
-    /// Returns x of each positive element, slope · x of the others, with the derivative `slope` at 0.
-    ///
-    /// [`LeakyRelu`](crate::ops::LeakyRelu) has the formula.
-    #[must_use]
-    #[track_caller]
-    pub fn leaky_relu(&self, slope: T) -> Self {
-        LeakyRelu::apply(self, slope)
     }
 }

@@ -5,8 +5,7 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Dimension};
 
 use super::unary_backward;
-use crate::kernels::{self, activations};
-use crate::{Element, custom_function, tensor::Tensor};
+use crate::{Element, custom_function, kernels, tensor::Tensor};
 
 /// 1 / (1 + e⁻ˣ) of each element.
 ///
@@ -27,7 +26,11 @@ impl<T: Element, D: Dimension> Sigmoid<T, D> {
     #[doc = crate::math!(r"\sigma(x) = \frac{1}{1 + e^{-x}}, \qquad \sigma'(x) = \sigma(x) \left(1 - \sigma(x)\right)")]
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
-        kernels::map(&x, kernels::sigmoid)
+        kernels::map(
+            &x,
+            #[inline(always)]
+            |x| kernels::sigmoid(x),
+        )
     }
 
     #[backward(x)]
@@ -35,7 +38,7 @@ impl<T: Element, D: Dimension> Sigmoid<T, D> {
         unary_backward(
             grad_output,
             output,
-            activations::sigmoid_backward,
+            |grad, y| grad * (y * (T::one() - y)),
             |output| output * (-output + T::one()),
         )
     }

@@ -5,8 +5,7 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Dimension};
 
 use super::unary_backward;
-use crate::kernels::{self, activations};
-use crate::{Element, custom_function, tensor::Tensor};
+use crate::{Element, custom_function, kernels, tensor::Tensor};
 
 /// tanh x of each element.
 ///
@@ -27,15 +26,22 @@ impl<T: Element, D: Dimension> Tanh<T, D> {
     #[doc = crate::math!(r"\tanh x = \frac{e^x - e^{-x}}{e^x + e^{-x}}, \qquad \tanh' x = 1 - \tanh^2 x")]
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
-        kernels::map(&x, kernels::tanh)
+        kernels::map(
+            &x,
+            #[inline(always)]
+            |x| kernels::tanh(x),
+        )
     }
 
     // d tanh x/dx = 1 − tanh² x
     #[backward(x)]
     fn backward(grad_output: Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
-        unary_backward(grad_output, output, activations::tanh_backward, |output| {
-            -output.square() + T::one()
-        })
+        unary_backward(
+            grad_output,
+            output,
+            |grad, y| grad * (T::one() - y * y),
+            |output| -output.square() + T::one(),
+        )
     }
 
     #[jvp]

@@ -4,7 +4,7 @@
 //! other handle holds them: nodes and other tensors have their own handles. Only plain values are overwritten, with
 //! results of plain values, so that nothing has to be recorded.
 
-use ndarray::Dimension;
+use ndarray::{Array, ArrayView, Dimension};
 
 use super::Tensor;
 use autograd_kernels as kernels;
@@ -44,26 +44,28 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         true
     }
 
-    /// Returns `f` of each element and that of `other`, if nothing has to be recorded, in this tensor's memory if no
-    /// other handle holds it. Otherwise returns the tensor as `Err`.
-    ///
-    /// # Panics
-    /// If the shapes differ.
+    /// Returns a function of this tensor's elements and those of `other`, if nothing has to be recorded: `in_place` in
+    /// this tensor's memory if no other handle holds it, else `fresh`. Otherwise returns the tensor as `Err`.
     #[cfg(feature = "ops")]
     #[inline]
     #[track_caller]
     pub(crate) fn fused(
         mut self,
         other: &Self,
-        f: impl Fn(T, T) -> T + Sync,
+        in_place: impl FnOnce(&mut [T], &[T]),
+        fresh: impl FnOnce(&ArrayView<'_, T, D>, &ArrayView<'_, T, D>) -> Array<T, D>,
     ) -> Result<Self, Self> {
         if !self.raw.is_plain() || !other.raw.is_plain() {
             return Err(self);
         }
-        if self.zip_in_place(other, &f) {
+        if self.raw.buffer.shape() == other.raw.buffer.shape()
+            && let Some(others) = other.raw.buffer.as_slice()
+            && let Some(elements) = self.raw.buffer.own_slice_mut()
+        {
+            in_place(elements, others);
             return Ok(self);
         }
-        Ok(kernels::zip(&self.view(), &other.view(), f).into())
+        Ok(fresh(&self.view(), &other.view()).into())
     }
 }
 

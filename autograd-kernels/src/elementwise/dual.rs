@@ -677,6 +677,24 @@ impl<R: Real, const N: usize> Real for Dual<R, N> {
     }
 
     #[inline(always)]
+    fn elu(self, alpha: impl Into<Self>) -> Self {
+        let alpha = alpha.into();
+        let zero = R::from(0.0);
+        let is_right = self.value > 0.0;
+        let exp_m1 = self.value.exp_m1();
+        // eˣ itself: eˣ − 1 + 1 has few digits far on the left.
+        let exp = self.value.exp() * alpha.value;
+        let left = exp_m1 * alpha.value;
+        chain_2!(
+            self,
+            alpha,
+            if is_right { self.value } else { left },
+            if is_right { R::from(1.0) } else { exp },
+            if is_right { zero } else { exp_m1 }
+        )
+    }
+
+    #[inline(always)]
     fn hypot(self, y: impl Into<Self>) -> Self {
         let y = y.into();
         let hypot = self.value.hypot(y.value);

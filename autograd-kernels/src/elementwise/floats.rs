@@ -112,7 +112,7 @@ macro_rules! both {
 
 both! {
     ours: exp = math::exp, exp_m1 = math::exp_m1, ln = math::ln, ln_1p = math::ln_1p, tanh = math::tanh,
-        sigmoid = math::sigmoid, softplus = math::activations::softplus, erf = math::erf, gelu = math::gelu,
+        sigmoid = math::sigmoid, softplus = math::softplus, erf = math::erf, gelu = math::gelu,
         normal_cdf = math::normal_cdf, normal_pdf = math::normal_pdf, sin = math::sin, cos = math::cos, tan = math::tan,
         asin = math::asin, acos = math::acos, atan = math::atan, sinh = math::sinh, cosh = math::cosh,
         asinh = math::asinh, acosh = math::acosh, atanh = math::atanh, cbrt = math::cbrt;

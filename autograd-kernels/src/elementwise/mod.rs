@@ -33,12 +33,14 @@ mod evaluation;
 mod floats;
 mod formula;
 mod order;
+pub mod unary;
 mod work;
 
 pub use blocks::Blocks;
 pub use evaluate::evaluate;
 pub use evaluation::{Evaluation, Loops};
 pub use formula::{Formula, list_value, pulled_back};
+pub use unary::{Unary, UnaryLoops};
 
 #[cfg(test)]
 mod tests;

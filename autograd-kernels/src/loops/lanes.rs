@@ -104,7 +104,7 @@ pub(crate) fn rows<'a, T: Element, D: Dimension>(x: &'a ArrayView<'_, T, D>) -> 
 
 /// Returns the blocks that the axes of a `shape`, in this order, make up: see [`Lanes`]. `None` if the reduced axes,
 /// apart from axes of length 1, are not adjacent.
-fn blocks(axes: &[usize], shape: &[usize], reduced_axes: Axes) -> Option<[usize; 3]> {
+pub(super) fn blocks(axes: &[usize], shape: &[usize], reduced_axes: Axes) -> Option<[usize; 3]> {
     let mut blocks = [1; 3];
     let mut block = 0;
     for &axis in axes.iter().filter(|&&axis| shape[axis] != 1) {
@@ -227,69 +227,24 @@ pub fn map_lanes<T: Element, D: Dimension>(
     axis: Axis,
     mut f: impl FnMut(&mut [T]),
 ) -> Array<T, D> {
-    each_lane(x, None, axis, |lane, _| f(lane))
-}
-
-/// Returns a copy of `x` whose lanes along `axis` `f` has changed in place, given the lanes of `y`.
-///
-/// # Panics
-/// If the axis is out of range, or the shapes differ.
-#[track_caller]
-pub fn zip_lanes<T: Element, D: Dimension>(
-    x: &ArrayView<'_, T, D>,
-    y: &ArrayView<'_, T, D>,
-    axis: Axis,
-    f: impl FnMut(&mut [T], &[T]),
-) -> Array<T, D> {
-    assert!(
-        x.shape() == y.shape(),
-        "lanes of arrays of one shape are needed, found {:?} and {:?}",
-        x.shape(),
-        y.shape()
-    );
-    each_lane(x, Some(y), axis, f)
-}
-
-/// Calls `f` with each lane of a copy of `x`, and the corresponding lane of `y` if there is a `y`.
-#[track_caller]
-fn each_lane<T: Element, D: Dimension>(
-    x: &ArrayView<'_, T, D>,
-    y: Option<&ArrayView<'_, T, D>>,
-    axis: Axis,
-    mut f: impl FnMut(&mut [T], &[T]),
-) -> Array<T, D> {
     let reduced_axes = Axes::one(axis);
     let _ = reduced_axes.shape("a function of the lanes", x.shape());
     let axes: Vec<usize> = (0..x.ndim()).collect();
     let [_, length, inner] = blocks(&axes, x.shape(), reduced_axes).unwrap_or([1; 3]);
     let block = length * inner;
-    let (rows_x, rows_y) = (rows(x), y.map(rows));
+    let rows = rows(x);
     let mut results: Vec<T> = memory::take(x.len());
-    let mut buffers = (inner > 1 && !x.is_empty()).then(|| {
-        let others = y.map(|_| LaneBuffer::new(length));
-        (LaneBuffer::new(length), others)
-    });
+    let mut lanes = (inner > 1 && !x.is_empty()).then(|| LaneBuffer::new(length));
     for start in (0..x.len()).step_by(block.max(1)) {
-        let of_y = rows_y
-            .as_ref()
-            .map_or(&[][..], |y| &y[start..start + block]);
-        results.extend_from_slice(&rows_x[start..start + block]);
+        results.extend_from_slice(&rows[start..start + block]);
         let target = &mut results[start..];
-        let Some((lanes, others)) = &mut buffers else {
-            f(target, of_y);
+        let Some(lanes) = &mut lanes else {
+            f(target);
             continue;
         };
         for first in (0..inner).step_by(NEIGHBORS) {
             let count = lanes.gather(target, inner, first);
-            if let Some(others) = others {
-                others.gather(of_y, inner, first);
-            }
-            for position in 0..count {
-                let other = others
-                    .as_ref()
-                    .map_or(&[][..], |others| others.lane(position));
-                f(lanes.lane_mut(position), other);
-            }
+            (0..count).for_each(|position| f(lanes.lane_mut(position)));
             lanes.scatter(target, inner, first);
         }
     }
@@ -357,10 +312,6 @@ mod tests {
                 expected.invert_axis(Axis(axis));
                 let found = map_lanes(&view, Axis(axis), <[f64]>::reverse);
                 assert_eq!(found, expected);
-                let zipped = zip_lanes(&view, &expected.view(), Axis(axis), |x, y| {
-                    x.iter_mut().zip(y.iter().rev()).for_each(|(x, &y)| *x -= y);
-                });
-                assert_eq!(zipped, Array4::zeros(view.raw_dim()));
             }
         }
     }

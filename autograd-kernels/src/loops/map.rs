@@ -7,11 +7,15 @@ use ndarray::{Array, ArrayView, Dimension, Zip};
 use super::broadcast::{RowBlocks, repeated, row_block};
 use super::row_major::in_row_major;
 use super::wide::{SHORT, map_into, zip_into};
+use crate::element::Element;
 use crate::memory;
 use crate::parallel::{split_mut, worth};
 
 /// The number of elements from which on blocks of rows pay.
 const MANY: usize = 128;
+
+/// The number of elements from which on a row is a loop of its own.
+const LONG: usize = 512;
 
 /// Returns the array of `f` of each element. A closure that captures numbers should own them (`move`): the loop is
 /// then vector code.
@@ -30,10 +34,24 @@ pub fn map<T: Copy + Sync, U: Send, D: Dimension>(
     if let Some(elements) = x.as_slice() {
         return map_slice(x, elements, f);
     }
-    match repeated(x) {
-        Some(element) => collect(x, (0..x.len()).map(|_| f(element))),
-        None => x.map(|&x| f(x)),
+    map_apart(x, f)
+}
+
+/// Returns what [`map`] returns, of a view that is not in row-major order. Not inlined: its code would be in the way of
+/// small arrays that are.
+#[inline(never)]
+fn map_apart<T: Copy + Sync, U: Send, D: Dimension>(
+    x: &ArrayView<'_, T, D>,
+    f: impl Fn(T) -> U + Sync,
+) -> Array<U, D> {
+    if let Some(element) = repeated(x) {
+        return collect(x, (0..x.len()).map(|_| f(element)));
     }
+    if x.len() < MANY {
+        return x.map(|&x| f(x));
+    }
+    let x = in_row_major(x);
+    map(&x.view(), f)
 }
 
 /// Returns the array of `f` of the elements of two arrays of one shape.
@@ -63,6 +81,25 @@ pub fn zip<T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
     match (x.as_slice(), y.as_slice()) {
         (Some(a), Some(b)) => zip_slices(x, a, b, f),
         _ => zip_apart(x, y, f),
+    }
+}
+
+/// Returns the products of `f` of the elements of two arrays, and factors, which often are one number that repeats.
+///
+/// # Panics
+/// If the shapes differ.
+#[track_caller]
+pub fn zip_times<T: Element, D: Dimension>(
+    x: &ArrayView<'_, T, D>,
+    y: &ArrayView<'_, T, D>,
+    factors: &ArrayView<'_, T, D>,
+    f: impl Fn(T, T) -> T + Copy + Sync,
+) -> Array<T, D> {
+    match repeated(factors) {
+        Some(factor) => zip(x, y, move |x, y| f(x, y) * factor),
+        None => zip(&zip(x, y, f).view(), factors, |slope, factor| {
+            slope * factor
+        }),
     }
 }
 
@@ -102,7 +139,7 @@ fn map_slice<L, T: Copy + Sync, U: Send, D: Dimension>(
     if x.len() < SHORT {
         return collect(like, x.iter().map(|&x| f(x)));
     }
-    filled(like, |out| map_into(x, out, &f))
+    filled(like, |out| map_into(x, out, f))
 }
 
 /// Returns the array of the shape of `like` of `f` of the elements of both.
@@ -116,7 +153,7 @@ fn zip_slices<L, T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
     if x.len() < SHORT {
         return collect(like, x.iter().zip(y).map(|(&x, &y)| f(x, y)));
     }
-    filled(like, |out| zip_into(x, y, out, &f))
+    filled(like, |out| zip_into(x, y, out, f))
 }
 
 /// Returns the array of `f` of the elements of both, block by block.
@@ -130,12 +167,38 @@ fn zip_blocks<T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
     let row = *x.shape().last().expect("an axis");
     filled(x, |out| {
         split_mut(out, row, worth::LOOP.div_ceil(row), |first, out| {
+            if row >= LONG {
+                return zip_rows(x, y, first, out, &f);
+            }
             let (mut x, mut y) = (RowBlocks::new(x, first), RowBlocks::new(y, first));
             for out in out.chunks_mut(block) {
                 zip_into(x.next(out.len()), y.next(out.len()), out, &f);
             }
         });
     })
+}
+
+/// Writes `f` of the elements of rows, from row `first` on, each a slice or one element that repeats.
+fn zip_rows<T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
+    x: &ArrayView<'_, T, D>,
+    y: &ArrayView<'_, U, D>,
+    first: usize,
+    out: &mut [MaybeUninit<V>],
+    f: &(impl Fn(T, U) -> V + Sync),
+) {
+    let rows = x.rows().into_iter().zip(y.rows()).skip(first);
+    let length = x.shape().last().copied().unwrap_or(1);
+    for ((x, y), out) in rows.zip(out.chunks_exact_mut(length)) {
+        match (x.to_slice(), y.to_slice(), x.first(), y.first()) {
+            (Some(x), Some(y), ..) => zip_into(x, y, out, f),
+            (Some(x), None, _, Some(&y)) => map_into(x, out, move |x| f(x, y)),
+            (None, Some(y), Some(&x), _) => map_into(y, out, move |y| f(x, y)),
+            (None, None, Some(&x), Some(&y)) => {
+                out.fill_with(|| MaybeUninit::new(f(x, y)));
+            }
+            _ => {}
+        }
+    }
 }
 
 /// Returns an array of the shape of `like`, of as many elements.
@@ -157,7 +220,7 @@ fn collect<T, U, D: Dimension>(
 /// Returns an array of the shape of `like`, all of whose elements `fill` writes. Not inlined: small arrays are never
 /// made here, and its code would be in their way.
 #[inline(never)]
-fn filled<T, U, D: Dimension>(
+pub(crate) fn filled<T, U, D: Dimension>(
     like: &ArrayView<'_, T, D>,
     fill: impl FnOnce(&mut [MaybeUninit<U>]),
 ) -> Array<U, D> {

@@ -1,53 +1,159 @@
 //! The maximum and the minimum; both are NaN if an element is NaN.
 
+#![allow(
+    clippy::inline_always,
+    clippy::needless_range_loop,
+    reason = "a loop is vector code only if all of its body is in it"
+)]
+
+use super::along::{COLUMNS, LANES, Row, WIDTH, in_halves, update};
+use super::wide::{Loop, widest};
 use crate::element::Element;
 
-/// Independent candidates, which the processor compares side by side.
-const LANES: usize = 16;
-
 /// Returns the maximum: NaN if an element is NaN, −∞ if there are no elements.
-pub fn max<T: Element>(x: &[T]) -> T {
-    extreme(x, T::neg_infinity(), |x, best| x > best)
+pub(super) fn max<T: Element>(x: &[T]) -> T {
+    let mut largest = T::neg_infinity();
+    widest(OfLane(x, &mut largest));
+    largest
 }
 
-/// Returns the minimum: NaN if an element is NaN, ∞ if there are no elements.
-pub fn min<T: Element>(x: &[T]) -> T {
-    extreme(x, T::infinity(), |x, best| x < best)
+struct OfLane<'a, T>(&'a [T], &'a mut T);
+
+impl<T: Element> Loop for OfLane<'_, T> {
+    #[inline(always)]
+    fn run(self) {
+        *self.1 = lane_extreme(Largest, self.0);
+    }
 }
 
-/// Returns the index of the first maximum, or of the first NaN; `None` if there are no elements.
-pub fn argmax<T: Element>(x: &[T]) -> Option<usize> {
-    index_of(x, max(x))
+/// The maximum or the minimum.
+pub(super) trait Extreme: Copy {
+    /// Returns the extreme of no elements.
+    fn of_none<T: Element>() -> T;
+
+    /// Returns whether an element replaces the best so far.
+    fn is_better<T: Element>(x: T, best: T) -> bool;
 }
 
-/// Returns the index of the first minimum, or of the first NaN; `None` if there are no elements.
-pub fn argmin<T: Element>(x: &[T]) -> Option<usize> {
-    index_of(x, min(x))
+#[derive(Clone, Copy)]
+pub(super) struct Largest;
+
+impl Extreme for Largest {
+    #[inline(always)]
+    fn of_none<T: Element>() -> T {
+        T::neg_infinity()
+    }
+
+    #[inline(always)]
+    fn is_better<T: Element>(x: T, best: T) -> bool {
+        x > best
+    }
 }
 
-fn index_of<T: Element>(x: &[T], found: T) -> Option<usize> {
-    x.iter().position(|&x| x == found || x.is_nan())
+#[derive(Clone, Copy)]
+pub(super) struct Smallest;
+
+impl Extreme for Smallest {
+    #[inline(always)]
+    fn of_none<T: Element>() -> T {
+        T::infinity()
+    }
+
+    #[inline(always)]
+    fn is_better<T: Element>(x: T, best: T) -> bool {
+        x < best
+    }
 }
 
-#[inline]
-fn extreme<T: Element>(x: &[T], start: T, is_better: impl Fn(T, T) -> bool) -> T {
-    // No comparison with NaN is true, so NaN stays once it is found.
-    let choose = |best: T, x: T| {
-        if is_better(x, best) || x.is_nan() {
-            x
-        } else {
-            best
-        }
-    };
-    let mut lanes = [start; LANES];
-    let (chunks, rest) = x.as_chunks::<LANES>();
+/// Returns the better of two elements. No comparison with NaN is true, so NaN stays once it is found.
+#[inline(always)]
+fn choose<T: Element, E: Extreme>(best: T, x: T) -> T {
+    let better = if E::is_better(x, best) { x } else { best };
+    if x.is_nan() { x } else { better }
+}
+
+/// Returns the extreme of the elements of a lane.
+#[inline(always)]
+pub(super) fn lane_extreme<T: Element, E: Extreme>(_: E, x: &[T]) -> T {
+    // Four arrays: the compiler keeps one of all in memory.
+    let [mut a, mut b, mut c, mut d] = [[E::of_none::<T>(); WIDTH]; 4];
+    let (chunks, rest) = x.as_chunks::<{ 4 * WIDTH }>();
     for chunk in chunks {
-        for (lane, &x) in lanes.iter_mut().zip(chunk) {
-            *lane = choose(*lane, x);
+        for lane in 0..WIDTH {
+            a[lane] = choose::<T, E>(a[lane], chunk[lane]);
+        }
+        for lane in 0..WIDTH {
+            b[lane] = choose::<T, E>(b[lane], chunk[WIDTH + lane]);
+        }
+        for lane in 0..WIDTH {
+            c[lane] = choose::<T, E>(c[lane], chunk[2 * WIDTH + lane]);
+        }
+        for lane in 0..WIDTH {
+            d[lane] = choose::<T, E>(d[lane], chunk[3 * WIDTH + lane]);
         }
     }
-    let rest = rest.iter().copied().fold(start, choose);
-    lanes.into_iter().fold(rest, choose)
+    let mut lanes = [a, b, c, d];
+    let lanes = lanes.as_flattened_mut();
+    update(lanes, rest, choose::<T, E>);
+    in_halves(lanes, choose::<T, E>)
+}
+
+/// Returns the extreme of each column, of rows of this width.
+#[inline(always)]
+pub(super) fn column_extreme<T: Element, E: Extreme>(_: E, x: &[T], width: usize) -> Row<T> {
+    let mut best = [E::of_none::<T>(); COLUMNS];
+    for x in x.chunks_exact(width) {
+        update(&mut best[..width], x, choose::<T, E>);
+    }
+    best
+}
+
+/// Returns the index of the first element that is the extreme: equal to it, or NaN.
+#[inline(always)]
+pub(super) fn first<T: Element>(x: &[T], extreme: T) -> Option<usize> {
+    /// The number of a lane that is none.
+    #[expect(clippy::cast_possible_truncation, reason = "a small number")]
+    const NONE: u32 = LANES as u32;
+    let is_one = |x: T| x == extreme || x.is_nan();
+    let (chunks, rest) = x.as_chunks::<LANES>();
+    for (index, chunk) in chunks.iter().enumerate() {
+        // No branch within a chunk.
+        let mut first = NONE;
+        for lane in 0..NONE {
+            let here = if is_one(chunk[lane as usize]) {
+                lane
+            } else {
+                NONE
+            };
+            first = first.min(here);
+        }
+        if first < NONE {
+            return Some(index * LANES + first as usize);
+        }
+    }
+    let in_rest = rest.iter().position(|&x| is_one(x))?;
+    Some(chunks.len() * LANES + in_rest)
+}
+
+/// Returns the index of the first element of each column that is the extreme: equal to it, or NaN.
+#[inline(always)]
+pub(super) fn first_of_columns<T: Element>(
+    x: &[T],
+    extremes: &Row<T>,
+    width: usize,
+) -> [usize; COLUMNS] {
+    let mut indices = [0; COLUMNS];
+    for (row, x) in x.chunks_exact(width).enumerate().rev() {
+        let columns = indices[..width].iter_mut().zip(x).zip(extremes);
+        for ((index, &x), &extreme) in columns {
+            *index = if x == extreme || x.is_nan() {
+                row
+            } else {
+                *index
+            };
+        }
+    }
+    indices
 }
 
 #[cfg(test)]
@@ -56,22 +162,26 @@ mod tests {
 
     #[test]
     fn the_first_of_equals_and_of_nans() {
-        for length in [1, 2, 15, 16, 17, 40] {
+        for length in [1, 2, 15, 16, 17, 40, 64, 65, 200] {
             for best in 0..length {
                 let mut x: Vec<f64> = vec![0.0; length];
                 x[best] = 1.0;
                 *x.last_mut().unwrap() = 1.0;
-                assert_eq!((max(&x), argmax(&x)), (1.0, Some(best)));
+                let largest = lane_extreme(Largest, &x);
+                assert_eq!((largest, first(&x, largest)), (1.0, Some(best)));
                 let negative: Vec<f64> = x.iter().map(|x| -x).collect();
-                assert_eq!(min(&negative), -1.0);
-                assert_eq!(argmin(&negative), Some(best));
+                let smallest = lane_extreme(Smallest, &negative);
+                assert_eq!((smallest, first(&negative, smallest)), (-1.0, Some(best)));
                 x[best] = f64::NAN;
-                assert!(max(&x).is_nan() && min(&x).is_nan());
-                assert_eq!(argmax(&x), Some(best));
-                assert_eq!(argmin(&x), Some(best));
+                let [largest, smallest] = [max(&x), lane_extreme(Smallest, &x)];
+                assert!(largest.is_nan() && smallest.is_nan());
+                assert_eq!(first(&x, largest), Some(best));
             }
         }
-        assert_eq!(argmax(&[f32::NEG_INFINITY; 3]), Some(0));
-        assert_eq!(argmax::<f32>(&[]), None);
+        assert_eq!(first(&[f32::NEG_INFINITY; 3], f32::NEG_INFINITY), Some(0));
+        assert_eq!(
+            (max::<f32>(&[]), first::<f32>(&[], 0.0)),
+            (f32::NEG_INFINITY, None)
+        );
     }
 }

@@ -1,5 +1,6 @@
 //! Loops over elements and along axes.
 
+pub(crate) mod along;
 pub(crate) mod axes;
 pub(crate) mod broadcast;
 pub(crate) mod lanes;
@@ -8,6 +9,7 @@ pub(crate) mod max;
 pub(crate) mod mean_var;
 pub(crate) mod movement;
 pub(crate) mod pairwise;
+pub(crate) mod reductions;
 pub(crate) mod row_major;
 pub(crate) mod rows;
 pub(crate) mod slices;

@@ -4,10 +4,11 @@ use std::ops::Range;
 
 use ndarray::{Array, ArrayView, ArrayViewD, Axis, Dimension, IxDyn};
 
+use super::along::BLOCK;
 use super::axes::Axes;
 use super::lanes::{Lanes, reduced};
 use super::map::zip;
-use super::pairwise::{BLOCK, pairwise};
+use super::pairwise::pairwise;
 use crate::element::Element;
 use crate::memory;
 
@@ -110,7 +111,7 @@ fn sums<T: Element>(
     x: &[T],
     y: &[T],
     [outer, length, inner]: [usize; 3],
-    f: impl Fn(T, T) -> T + Copy,
+    f: impl Fn(T, T) -> T + Copy + Sync,
 ) -> Vec<T> {
     let mut results = memory::take(outer * inner);
     if length == 0 {
@@ -138,7 +139,7 @@ fn add_rows<T: Element>(
     y: &[T],
     inner: usize,
     columns: &Range<usize>,
-    f: impl Fn(T, T) -> T + Copy,
+    f: impl Fn(T, T) -> T + Copy + Sync,
     sums: &mut [T],
 ) {
     let rows = x.len() / inner;

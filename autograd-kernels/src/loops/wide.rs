@@ -95,11 +95,11 @@ impl<T: Copy, U: Copy, F: Fn(T, U) -> T> Loop for ZipInPlace<'_, T, U, F> {
 pub(crate) fn map_into<T: Copy + Sync, U: Send>(
     x: &[T],
     out: &mut [MaybeUninit<U>],
-    f: &(impl Fn(T) -> U + Sync),
+    f: impl Fn(T) -> U + Sync,
 ) {
     assert_eq!(x.len(), out.len(), "one element for each");
     split_mut(out, 1, worth::LOOP, |first, out| {
-        widest(Map(&x[first..first + out.len()], out, f));
+        widest(Map(&x[first..first + out.len()], out, &f));
     });
 }
 
@@ -109,7 +109,7 @@ pub(crate) fn zip_into<T: Copy + Sync, U: Copy + Sync, V: Send>(
     x: &[T],
     y: &[U],
     out: &mut [MaybeUninit<V>],
-    f: &(impl Fn(T, U) -> V + Sync),
+    f: impl Fn(T, U) -> V + Sync,
 ) {
     assert!(
         x.len() == out.len() && y.len() == out.len(),
@@ -117,7 +117,7 @@ pub(crate) fn zip_into<T: Copy + Sync, U: Copy + Sync, V: Send>(
     );
     split_mut(out, 1, worth::LOOP, |first, out| {
         let range = first..first + out.len();
-        widest(Zip(&x[range.clone()], &y[range], out, f));
+        widest(Zip(&x[range.clone()], &y[range], out, &f));
     });
 }
 

@@ -1,4 +1,4 @@
-//! eˣ, eˣ − 1, the sigmoid and tanh, for either element type.
+//! eˣ, eˣ − 1, the sigmoid, softplus and tanh, for either element type.
 //!
 //! x = n ln 2 + r with a whole n and |r| ≤ ½ ln 2, so that eˣ = 2ⁿ eʳ. Adding a number whose last digit
 //! counts ones rounds to a whole n, and leaves n in the lowest bits, from where it is shifted to the exponent:
@@ -8,24 +8,25 @@ use super::polynomial::polynomial;
 
 macro_rules! exponentials {
     (
-        $module:ident, $float:ident,
+        $module:ident, $float:ident, $bits:ident,
         magic: $magic:expr, digits: $digits:expr, bias: $bias:expr,
         ln_2: [$high:expr, $low:expr], quadratic: $quadratic:expr,
-        overflow: $overflow:expr, underflow: $underflow:expr,
-        tiny: $tiny:expr, minus_one: $minus_one:expr, tanh: $tanh:expr,
+        small: $small:expr, overflow: $overflow:expr, underflow: $underflow:expr,
+        tiny: $tiny:expr, minus_one: $minus_one:expr, softplus: $softplus:expr, tanh: $tanh:expr,
     ) => {
         pub(in super::super) mod $module {
             use super::polynomial;
 
-            /// Returns the n and r of x, and eʳ − 1 − r with the rounding error of r.
+            /// Returns n, r, and eʳ − 1 − r with the rounding error of r.
             #[inline(always)]
-            fn reduced(x: $float) -> ($float, $float, $float) {
-                let n = (x * std::$float::consts::LOG2_E + $magic) - $magic;
+            fn reduced(x: $float) -> (Whole, $float, $float) {
+                let whole = Whole::nearest(x * std::$float::consts::LOG2_E);
+                let n = whole.number();
                 // This product is exact: the high part of ln 2 ends in as many zeros as n has digits.
                 let (high, low) = (x - n * $high, n * $low);
                 let r = high - low;
                 let lost = (high - r) - low;
-                (n, r, lost + exp_tail(r))
+                (whole, r, lost + exp_tail(r))
             }
 
             /// Returns eʳ − 1 − r for |r| ≤ ½ ln 2.
@@ -34,11 +35,52 @@ macro_rules! exponentials {
                 r * r * polynomial(r, $quadratic)
             }
 
-            /// Returns 2ⁿ for a whole n between the smallest exponent and the largest.
-            #[inline(always)]
-            pub(in super::super) fn power(n: $float) -> $float {
-                let bits = (n + $magic).to_bits() << $digits;
-                $float::from_bits(bits.wrapping_add($bias << $digits))
+            const TWO_TO_MINUS_64: $float = 5.421_010_862_427_522e-20;
+
+            /// A whole number n, as the sum with a number whose last digit counts ones.
+            #[derive(Clone, Copy)]
+            pub(in super::super) struct Whole($float);
+
+            impl Whole {
+                /// Returns the nearest whole number.
+                #[inline(always)]
+                pub(in super::super) fn nearest(x: $float) -> Self {
+                    Self(x + $magic)
+                }
+
+                #[inline(always)]
+                pub(in super::super) fn number(self) -> $float {
+                    self.0 - $magic
+                }
+
+                /// Returns 2ⁿ, for an n between the smallest exponent and the largest.
+                #[inline(always)]
+                pub(in super::super) fn power(self) -> $float {
+                    self.power_from($bias)
+                }
+
+                /// Returns 2 to the power of n and what `exponent` is above the exponent of 1.
+                #[inline(always)]
+                fn power_from(self, exponent: $bits) -> $float {
+                    let bits = self.0.to_bits() << $digits;
+                    $float::from_bits(bits.wrapping_add(exponent << $digits))
+                }
+
+                /// Returns 2ⁿ x, in two steps: 2ⁿ itself may be too large or too small.
+                #[inline(always)]
+                pub(in super::super) fn scale(self, x: $float) -> $float {
+                    // The first step is in the range.
+                    let is_small = self.0 < $magic - $small;
+                    let exponent = if is_small { $bias + 64 } else { $bias - 1 };
+                    let rest = if is_small { TWO_TO_MINUS_64 } else { 2.0 };
+                    x * self.power_from(exponent) * rest
+                }
+
+                /// Returns 2ⁿ x for n ≤ 0, in two steps: 2ⁿ itself may be too small.
+                #[inline(always)]
+                fn scale_down(self, x: $float) -> $float {
+                    x * self.power_from($bias + 64) * TWO_TO_MINUS_64
+                }
             }
 
             #[inline(always)]
@@ -47,21 +89,15 @@ macro_rules! exponentials {
                 let x = if x > $overflow { $overflow } else { x };
                 let x = if x < $underflow { $underflow } else { x };
                 let (n, r, rest) = reduced(x);
-                scaled(one_plus(r, rest), n)
+                n.scale(1.0 + (r + rest))
             }
 
-            /// Returns 1 + r + rest, rounded once, but for the rounding of the rest.
+            /// Returns eˣ for x ≤ 0.
             #[inline(always)]
-            pub(in super::super) fn one_plus(r: $float, rest: $float) -> $float {
-                let sum = 1.0 + r;
-                sum + (((1.0 - sum) + r) + rest)
-            }
-
-            /// Returns 2ⁿ x for a whole n, in two steps: 2ⁿ itself may be too large or too small.
-            #[inline(always)]
-            pub(in super::super) fn scaled(x: $float, n: $float) -> $float {
-                let half = (n * 0.5 + $magic) - $magic;
-                x * power(half) * power(n - half)
+            fn exp_of_negative(x: $float) -> $float {
+                let x = if x < $underflow { $underflow } else { x };
+                let (n, r, rest) = reduced(x);
+                n.scale_down(1.0 + (r + rest))
             }
 
             /// Returns ½ eˣ for x ≥ 0, which is finite for slightly larger x than eˣ.
@@ -70,17 +106,15 @@ macro_rules! exponentials {
                 let limit = $overflow + 1.0;
                 let x = if x > limit { limit } else { x };
                 let (n, r, rest) = reduced(x);
-                scaled(one_plus(r, rest), n - 1.0)
+                (1.0 + (r + rest)) * n.power_from($bias - 2) * 2.0
             }
 
-            /// Returns e^(x + rest) for x ≤ 0 and a rest of less than 0.1.
+            /// Returns e^(x + rest) for an x ≤ 0 that is not below where it is 0, and a rest of less than 0.1.
             #[inline(always)]
             pub(in super::super) fn exp_of_sum(x: $float, rest: $float) -> $float {
-                let x = if x < $underflow { $underflow } else { x };
-                let n = (x * std::$float::consts::LOG2_E + $magic) - $magic;
-                let r = (x - n * $high) - n * $low + rest;
-                let half = (n * 0.5 + $magic) - $magic;
-                (1.0 + (r + exp_tail(r))) * power(half) * power(n - half)
+                let n = Whole::nearest(x * std::$float::consts::LOG2_E);
+                let r = (x - n.number() * $high) - n.number() * $low + rest;
+                n.scale_down(1.0 + (r + exp_tail(r)))
             }
 
             #[inline(always)]
@@ -93,7 +127,7 @@ macro_rules! exponentials {
                 };
                 let (n, r, rest) = reduced(between);
                 // 2ⁿ (eʳ − 1) + (2ⁿ − 1), all by half: 2ⁿ itself may be too large.
-                let half = power(n - 1.0);
+                let half = n.power_from($bias - 1);
                 let result = ((r + rest) * half + (half - 0.5)) * 2.0;
                 if x.abs() < $tiny { x } else { result }
             }
@@ -101,8 +135,19 @@ macro_rules! exponentials {
             /// Computes the sigmoid from the smaller exponential, so that the small results on the left are exact.
             #[inline(always)]
             pub(in super::super) fn sigmoid(x: $float) -> $float {
-                let e = exp(-x.abs());
+                let e = exp_of_negative(-x.abs());
                 (if x < 0.0 { e } else { 1.0 }) / (1.0 + e)
+            }
+
+            /// Computes ln(1 + eˣ) from the smaller exponential e: ln(1 + e) = 2 artanh s, with s = e / (2 + e).
+            #[inline(always)]
+            pub(in super::super) fn softplus(x: $float) -> $float {
+                let e = exp_of_negative(-x.abs());
+                let s = e / (2.0 + e);
+                let square = s * s;
+                // 2s = e − es, where e is exact.
+                let log = e - s * (e - square * polynomial(square, $softplus));
+                (if x < 0.0 { 0.0 } else { x }) + log
             }
 
             #[inline(always)]
@@ -117,44 +162,66 @@ macro_rules! exponentials {
 }
 
 exponentials! {
-    single, f32,
+    single, f32, u32,
     magic: 12_582_912.0, digits: 23, bias: 127,
     ln_2: [0.693_359_375, -2.121_944_4e-4], quadratic: super::QUADRATIC_SINGLE,
-    overflow: 89.0, underflow: -104.0,
-    tiny: 3e-8, minus_one: -18.0, tanh: super::TANH_SINGLE,
+    small: 125.0, overflow: 89.0, underflow: -104.0,
+    tiny: 3e-8, minus_one: -18.0, softplus: super::SOFTPLUS_SINGLE, tanh: super::TANH_SINGLE,
 }
 
 exponentials! {
-    double, f64,
+    double, f64, u64,
     magic: 6_755_399_441_055_744.0, digits: 52, bias: 1023,
     ln_2: [0.693_147_180_369_123_8, 1.908_214_929_270_587_7e-10], quadratic: super::QUADRATIC_DOUBLE,
-    overflow: 710.0, underflow: -746.0,
-    tiny: 5e-17, minus_one: -38.0, tanh: super::TANH_DOUBLE,
+    small: 1021.0, overflow: 710.0, underflow: -746.0,
+    tiny: 5e-17, minus_one: -38.0, softplus: super::SOFTPLUS_DOUBLE, tanh: super::TANH_DOUBLE,
 }
 
-/// (eʳ − 1 − r) / r² on |r| ≤ 0.347, to 2·10⁻¹⁰.
-const QUADRATIC_SINGLE: [f32; 6] = [
-    0.500_000_001_355_744_7,
-    0.166_666_666_817_250_02,
-    0.041_666_464_010_785_56,
-    0.008_333_310_823_923_211,
-    0.001_393_375_138_798_722_4,
-    0.000_198_911_034_205_443_27,
+/// (eʳ − 1 − r) / r² on |r| ≤ 0.347, to 6·10⁻⁸.
+const QUADRATIC_SINGLE: [f32; 5] = [
+    0.500_000_002_7,
+    0.166_665_769_1,
+    0.041_666_374_94,
+    0.008_363_192_27,
+    0.001_394_114_171,
 ];
 
-/// (eʳ − 1 − r) / r² on |r| ≤ 0.347, to 2·10⁻¹⁹.
-const QUADRATIC_DOUBLE: [f64; 11] = [
-    0.5,
-    0.166_666_666_666_666_71,
-    0.041_666_666_666_666_67,
-    0.008_333_333_333_326_07,
-    0.001_388_888_888_888_370_2,
-    0.000_198_412_698_750_489_05,
-    0.000_024_801_587_325_710_758,
-    2.755_725_511_097_889e-6,
-    2.755_727_343_657_048_6e-7,
-    2.510_533_724_466_521e-8,
-    2.091_477_283_224_809e-9,
+/// (eʳ − 1 − r) / r² on |r| ≤ 0.347, to 10⁻¹⁶.
+const QUADRATIC_DOUBLE: [f64; 10] = [
+    0.500_000_000_000_000_102_4,
+    0.166_666_666_666_666_745_4,
+    0.041_666_666_666_624_054_9,
+    0.008_333_333_333_322_190_498,
+    0.001_388_888_891_724_945_662,
+    0.000_198_412_698_866_423_145_8,
+    0.000_024_801_521_241_229_766_35,
+    2.755_724_227_864_307_592e-6,
+    2.762_011_418_281_526_69e-7,
+    2.511_007_176_791_469_535e-8,
+];
+
+/// 2 (artanh s − s) / s³ in s² up to 1/9, to 7·10⁻⁹.
+const SOFTPLUS_SINGLE: [f32; 5] = [
+    0.666_666_673_6,
+    0.399_996_963,
+    0.285_928_108_9,
+    0.217_000_404,
+    0.232_537_829_8,
+];
+
+/// 2 (artanh s − s) / s³ in s² up to 1/9, to 2·10⁻¹⁸.
+const SOFTPLUS_DOUBLE: [f64; 11] = [
+    0.666_666_666_666_666_669,
+    0.399_999_999_999_995_000_3,
+    0.285_714_285_716_067_919_5,
+    0.222_222_221_974_643_754_9,
+    0.181_818_199_432_127_406_8,
+    0.153_845_424_426_437_062_2,
+    0.133_352_097_994_814_222_4,
+    0.117_338_841_443_603_678_8,
+    0.108_482_018_710_269_028,
+    0.074_793_295_816_185_708_45,
+    0.156_536_577_677_216_741_3,
 ];
 
 /// (tanh x / x − 1) / x² in x² up to 0.36, to 10⁻⁹.

@@ -19,7 +19,7 @@ pub(super) mod single {
     /// Returns 1 − Φ(a), divided by e^(−a²/2).
     #[inline(always)]
     fn w(a: f32) -> f32 {
-        let t = 1.0 / (2.5 + a);
+        let t = 1.0 / (3.28 + a);
         // A polynomial that begins at a = 0, as the result falls fastest there.
         t * polynomial(t * a, SINGLE_W)
     }
@@ -52,9 +52,9 @@ pub(super) mod single {
     #[inline(always)]
     pub(in super::super) fn gelu(x: f32) -> f32 {
         let (a, bell, w) = parts(x);
+        let (right, a) = if x < 0.0 { (0.0, x.abs()) } else { (x, a) };
         // In this order, since the smallest tails have few digits.
-        let (left, right) = (bell * (w * x), x - bell * (w * a));
-        if x < 0.0 { left } else { right }
+        right - bell * (w * a)
     }
 
     #[inline(always)]
@@ -84,7 +84,9 @@ pub(super) mod double {
     /// is exact, and the rest is small.
     #[inline(always)]
     fn bell(a: f64, c: f64) -> f64 {
-        let a = if a > 60.0 { 60.0 } else { a };
+        // From where on the result is 0. A comparison that keeps NaN.
+        let limit = if c < 1.0 { 38.7 } else { 27.4 };
+        let a = if a > limit { limit } else { a };
         let z = f64::from_bits(a.to_bits() & !((1 << 27) - 1));
         exp_of_sum(-c * z * z, c * (z - a) * (z + a))
     }
@@ -158,18 +160,16 @@ const SINGLE_SMALL: [f32; 7] = [
     8.513_105e-5,
 ];
 
-/// w(a) (2.5 + a) in a / (2.5 + a) for a up to 14.5, to 1.6·10⁻⁸.
-const SINGLE_W: [f32; 10] = [
-    1.25,
-    -1.243_393_5,
-    0.169_633_24,
-    0.291_636_3,
-    0.057_139_866,
-    -0.152_853_46,
-    0.143_299_89,
-    -0.318_762_33,
-    0.282_760_5,
-    -0.080_520_39,
+/// w(a) (3.28 + a) in a / (3.28 + a) for a up to 14.5, to 10⁻⁷.
+const SINGLE_W: [f32; 8] = [
+    1.640_000_08,
+    -2.652_002_513,
+    1.878_589_244,
+    -0.169_358_152_3,
+    -0.394_307_654_7,
+    -0.123_295_179_2,
+    0.339_272_916,
+    -0.120_079_251_1,
 ];
 
 /// erf x / x − 1 in x² up to 0.7235, to 2·10⁻¹⁷.

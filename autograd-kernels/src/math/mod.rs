@@ -17,8 +17,6 @@
     reason = "results in double precision are rounded to single"
 )]
 
-#[doc(hidden)]
-pub mod activations;
 mod arcs;
 mod exponential;
 mod gaussian;
@@ -81,13 +79,13 @@ functions! {
     /// Returns eˣ, to one unit in the last place.
     ///
     /// ```
-    /// use pullback::kernels::{exp, ln_1p, map};
+    /// use pullback::kernels::{exp, map};
     /// use pullback::ndarray::array;
     ///
     /// let x = array![0.0, 1.0, f64::NEG_INFINITY];
-    /// assert_eq!(map(&x.view(), exp), array![1.0, std::f64::consts::E, 0.0]);
-    /// let softplus = map(&x.view(), |x| ln_1p(exp(x)));
-    /// assert_eq!(softplus[2], 0.0);
+    /// assert_eq!(map(&x.view(), |x| exp(x)), array![1.0, std::f64::consts::E, 0.0]);
+    /// let entropies = map(&x.view(), |x| -x * exp(x));
+    /// assert_eq!(entropies[0], 0.0);
     /// ```
     exp = exponential;
 
@@ -105,6 +103,9 @@ functions! {
 
     /// Returns 1 / (1 + e⁻ˣ), to three units in the last place.
     sigmoid = exponential;
+
+    /// Returns ln(1 + eˣ), to two units in the last place; it never overflows.
+    softplus = exponential;
 
     /// Returns the error function, 2/√π ∫₀ˣ e^(−t²) dt, to two units in the last place.
     erf = gaussian;

@@ -13,41 +13,51 @@ fn is_whole(a: f64) -> bool {
 }
 
 /// The result for special numbers, and the sign, from the result for |x|.
+///
+/// What depends on p alone are numbers and bits that are combined with those of x, instead of conditions: where p is one
+/// for all numbers of a row, they are computed once, and take no registers of conditions.
 macro_rules! completed {
     ($float:ident, $x:expr, $p:expr, $power:expr) => {{
         let (x, p, power): ($float, $float, $float) = ($x, $p, $power);
-        let a = x.abs();
-        // 0 and infinity, whose logarithms are infinite.
-        let extreme = if (a == 0.0) == (p > 0.0) {
-            0.0
-        } else {
-            $float::INFINITY
-        };
-        let power = if a == 0.0 || a == $float::INFINITY {
-            extreme
-        } else {
-            power
-        };
-        let power = if a == 1.0 { 1.0 } else { power };
         let of_p = f64::from(p.abs());
-        let (is_integer, is_even) = (is_whole(of_p), is_whole(0.5 * of_p));
-        let is_negative = x.is_sign_negative();
-        let power = if is_negative && is_integer && !is_even {
-            -power
+        let (is_whole, is_odd) = (is_whole(of_p), is_whole(of_p) && !is_whole(0.5 * of_p));
+        let (at_zero, at_infinity) = if p > 0.0 {
+            (0.0, $float::INFINITY)
+        } else {
+            ($float::INFINITY, 0.0)
+        };
+        let is_zero = p == 0.0;
+        let at_zero = if is_zero { 1.0 } else { at_zero };
+        let at_infinity = if is_zero { 1.0 } else { at_infinity };
+        let at_nan = if is_zero { 1.0 } else { $float::NAN };
+        let sign = if is_odd {
+            (-0.0_f64 as $float).to_bits()
+        } else {
+            0
+        };
+        // −0 added to a number changes nothing.
+        let of_all = if p.is_nan() { p } else { -0.0 };
+        let of_negative = if is_whole { of_all } else { $float::NAN };
+
+        let a = x.abs();
+        let power = if a == 0.0 { at_zero } else { power };
+        let power = if a == $float::INFINITY {
+            at_infinity
         } else {
             power
         };
-        let is_root = x < 0.0 && a < $float::INFINITY && !is_integer;
-        let is_nan = is_root || x.is_nan() || p.is_nan();
-        let power = if is_nan { $float::NAN } else { power };
-        if p == 0.0 || x == 1.0 { 1.0 } else { power }
+        let power = $float::from_bits(power.to_bits() ^ (x.to_bits() & sign));
+        let is_root = x < 0.0 && a < $float::INFINITY;
+        let power = power + if is_root { of_negative } else { of_all };
+        let power = if x.is_nan() { at_nan } else { power };
+        if x == 1.0 { 1.0 } else { power }
     }};
 }
 
 pub(super) mod single {
-    use super::super::exponential::double::{one_plus, power};
+    use super::super::exponential::double::Whole;
     use super::super::logarithm::double::parts;
-    use super::{EXP_SINGLE, LOG_SINGLE, MAGIC, is_whole, polynomial};
+    use super::{EXP_SINGLE, LOG_SINGLE, is_whole, polynomial};
 
     #[inline(always)]
     pub(in super::super) fn powf(x: f32, p: f32) -> f32 {
@@ -55,22 +65,25 @@ pub(super) mod single {
         let s = f / (2.0 + f);
         let square = s * s;
         let ln = 2.0 * s + s * square * polynomial(square, LOG_SINGLE);
-        let y = f64::from(p) * (k + ln * std::f64::consts::LOG2_E);
+        // Powers beyond are 0 or infinite as these are.
+        let limited = if p > 1e20 { 1e20 } else { p };
+        let limited = if limited < -1e20 { -1e20 } else { limited };
+        let y = f64::from(limited) * (k + ln * std::f64::consts::LOG2_E);
         // Comparisons that keep NaN.
         let y = if y > 200.0 { 200.0 } else { y };
         let y = if y < -200.0 { -200.0 } else { y };
-        let n = (y + MAGIC) - MAGIC;
-        let r = (y - n) * std::f64::consts::LN_2;
-        let result = one_plus(r, r * r * polynomial(r, EXP_SINGLE)) * power(n);
+        let n = Whole::nearest(y);
+        let r = (y - n.number()) * std::f64::consts::LN_2;
+        let result = (1.0 + (r + r * r * polynomial(r, EXP_SINGLE))) * n.power();
         completed!(f32, x, p, result as f32)
     }
 }
 
 /// The products of parts are exact, as in Sun's `e_pow.c`: the first part of a number has at most 26 digits.
 pub(super) mod double {
-    use super::super::exponential::double::{exp_tail, one_plus, scaled};
+    use super::super::exponential::double::{Whole, exp_tail};
     use super::super::logarithm::double::parts;
-    use super::{LOG_DOUBLE, MAGIC, is_whole, polynomial};
+    use super::{LOG_DOUBLE, is_whole, polynomial};
 
     /// 2 / (3 ln 2), its first 26 digits and the rest.
     const FACTOR: f64 = 0.961_796_693_925_975_6;
@@ -120,28 +133,24 @@ pub(super) mod double {
         let p_high = cut(limited);
         let high = p_high * log;
         let low = (limited - p_high) * log + limited * log_low;
-        let is_out = high.abs() > 1100.0;
-        let high = if is_out {
-            1100.0_f64.copysign(high)
-        } else {
-            high
-        };
+        // From where on the result is infinite or 0.
+        let is_out = !(-1080.0..=1025.0).contains(&high);
         let low = if is_out { 0.0 } else { low };
-        let n = ((high + low) + MAGIC) - MAGIC;
+        let high = if high > 1025.0 { 1025.0 } else { high };
+        let high = if high < -1080.0 { -1080.0 } else { high };
+        let n = Whole::nearest(high + low);
         // ln 2 times what is over, in two parts.
-        let over = high - n;
+        let over = high - n.number();
         let over_high = cut(over + low);
         let over_low = low - (over_high - over);
         let first = over_high * LN_2_PARTS.0;
         let second = over_low * std::f64::consts::LN_2 + over_high * LN_2_PARTS.1;
         let r = first + second;
         let lost = second - (r - first);
-        completed!(f64, x, p, scaled(one_plus(r, lost + exp_tail(r)), n))
+        let power = 1.0 + (r + (lost + exp_tail(r)));
+        completed!(f64, x, p, n.scale(power))
     }
 }
-
-/// A number whose last digit counts ones: adding it rounds to a whole number.
-const MAGIC: f64 = 6_755_399_441_055_744.0;
 
 /// (ln m − 2s) / s³ in s² up to 0.0295, where m = (1 + s)/(1 − s), to 8·10⁻¹².
 const LOG_SINGLE: [f64; 5] = [

@@ -4,11 +4,11 @@ use super::polynomial::polynomial;
 
 macro_rules! roots {
     (
-        $module:ident, $float:ident, magic: $magic:expr, masked: $masked:expr, first: $first:expr,
+        $module:ident, $float:ident, masked: $masked:expr, first: $first:expr,
         bounds: $bounds:expr, power: $power:expr,
     ) => {
         pub(in super::super) mod $module {
-            use super::super::exponential::$module::power;
+            use super::super::exponential::$module::Whole;
             use super::super::logarithm::$module::parts;
             use super::polynomial;
 
@@ -17,8 +17,8 @@ macro_rules! roots {
             #[inline(always)]
             pub(in super::super) fn cbrt(x: $float) -> $float {
                 let (k, f) = parts(x.abs());
-                let third = (k * (1.0 / 3.0) + $magic) - $magic;
-                let rest = k - 3.0 * third;
+                let third = Whole::nearest(k * (1.0 / 3.0));
+                let rest = k - 3.0 * third.number();
                 let (mut scale, mut root) = (1.0, 1.0);
                 if rest > 0.5 {
                     (scale, root) = (2.0, 1.259_921_049_894_873_2);
@@ -31,7 +31,7 @@ macro_rules! roots {
                 let cut = $float::from_bits(estimate.to_bits() & !((1 << $masked) - 1));
                 let quotient = scale * mantissa / (cut * cut);
                 let better = cut + cut * ((quotient - cut) / (cut + cut + quotient));
-                let result = better * power(third);
+                let result = better * third.power();
                 let is_own = x == 0.0 || x.is_infinite() || x.is_nan();
                 if is_own { x } else { result.copysign(x) }
             }
@@ -62,12 +62,12 @@ macro_rules! roots {
 }
 
 roots! {
-    single, f32, magic: 12_582_912.0, masked: 12, first: super::CBRT_SINGLE,
+    single, f32, masked: 12, first: super::CBRT_SINGLE,
     bounds: [9.094_947_017_729_282e-13, 1.152_921_504_606_847e18], power: 7.737_125_245_533_627e25,
 }
 
 roots! {
-    double, f64, magic: 6_755_399_441_055_744.0, masked: 27, first: super::CBRT_DOUBLE,
+    double, f64, masked: 27, first: super::CBRT_DOUBLE,
     bounds: [3.872_591_914_849_318_3e-121, 3.273_390_607_896_142e150], power: 5.260_135_901_548_374e210,
 }
 

@@ -89,7 +89,7 @@ impl Channels {
         x: &[T],
         y: &[T],
         numbers: &[T],
-        f: impl Fn(T, T, T) -> T + Copy,
+        f: impl Fn(T, T, T) -> T + Copy + Sync,
     ) -> Vec<T> {
         if self.inner == 1 {
             let numbers: Vec<[T; 1]> = numbers.iter().map(|&number| [number]).collect();

@@ -1,10 +1,19 @@
 //! Dropout: elements set to 0 at random.
 
+#![allow(
+    clippy::inline_always,
+    reason = "a loop is vector code only if all of its body is in it"
+)]
+
+use std::mem::MaybeUninit;
+
 use ndarray::{Array, ArrayView, Dimension};
 
 use crate::element::Element;
-use crate::loops::lanes::rows;
-use crate::memory;
+use crate::loops::map::filled;
+use crate::loops::row_major::in_row_major;
+use crate::loops::wide::{Loop, widest};
+use crate::parallel::{split_mut, worth};
 
 /// Multiplies each element, independently, by 0 with probability `p` and by 1 / (1 − p) otherwise: infinity times 0
 /// is NaN. The factor depends only on `seed` and on the element's index in row-major order.
@@ -21,25 +30,73 @@ pub fn dropout<T: Element, D: Dimension>(
         (0.0..=1.0).contains(&p),
         "dropout with the probability {p}: it must be between 0 and 1"
     );
-    let scale = if p < 1.0 { 1.0 / (1.0 - p) } else { 0.0 };
-    // No branch on random numbers: a processor could not predict it.
-    let factors = [T::zero(), T::from_f64(scale)];
+    let scale = T::from_f64(if p < 1.0 { 1.0 / (1.0 - p) } else { 0.0 });
+    // The upper 53 bits of a random number are compared with p times 2⁵³: a comparison of numbers in [0, 1) with p.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a whole number from 0 to 2⁵³"
+    )]
+    let least = (p * (1_u64 << 53) as f64).ceil() as u64;
     let start = splitmix64(seed);
-    let mut results = memory::take(x.len());
-    results.extend(rows(x).iter().zip(1_u64..).map(|(&x, index)| {
-        let bits = splitmix64(start.wrapping_add(index.wrapping_mul(GOLDEN)));
-        // The upper 53 bits, as a number in [0, 1).
-        let uniform = (bits >> 11) as f64 * (f64::EPSILON / 2.0);
-        x * factors[usize::from(uniform >= p)]
-    }));
-    // INVARIANT: one for each element.
-    Array::from_shape_vec(x.raw_dim(), results).expect("one for each")
+    let x = in_row_major(x);
+    // INVARIANT: it is in row-major order.
+    let elements = x.as_slice().expect("row-major");
+    filled(&x.view(), |out| {
+        split_mut(out, 1, worth::LOOP, |first, out| {
+            let x = &elements[first..first + out.len()];
+            widest(Choice {
+                x,
+                out,
+                first,
+                start,
+                least,
+                scale,
+            });
+        });
+    })
+}
+
+/// Multiplies elements, from the number `first` on, by 0 or by the scale.
+struct Choice<'a, T> {
+    x: &'a [T],
+    out: &'a mut [MaybeUninit<T>],
+    first: usize,
+    start: u64,
+    least: u64,
+    scale: T,
+}
+
+impl<T: Element> Loop for Choice<'_, T> {
+    #[inline(always)]
+    fn run(self) {
+        #[inline(always)]
+        fn each<T: Element>(
+            x: &[T],
+            out: &mut [MaybeUninit<T>],
+            mut state: u64,
+            least: u64,
+            scale: T,
+        ) {
+            for (&x, out) in x.iter().zip(out) {
+                state = state.wrapping_add(GOLDEN);
+                let is_kept = splitmix64(state) >> 11 >= least;
+                // No branch on random numbers: a processor could not predict it.
+                *out = MaybeUninit::new(x * if is_kept { scale } else { T::zero() });
+            }
+        }
+        let state = self
+            .start
+            .wrapping_add((self.first as u64).wrapping_mul(GOLDEN));
+        each(self.x, self.out, state, self.least, self.scale);
+    }
 }
 
 /// 2⁶⁴ over the golden ratio: the step of `SplitMix64` (Steele, Lea and Flood, 2014).
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Returns the random number that `SplitMix64` makes of its state.
+#[inline(always)]
 fn splitmix64(state: u64) -> u64 {
     let state = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let state = (state ^ state >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -159,7 +159,10 @@ fn attributes(folder: &Path, found: &mut BTreeSet<(PathBuf, u32)>) {
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             let text = fs::read_to_string(&path).expect("a readable source");
             let lines = text.lines().zip(1..);
-            let attributes = lines.filter(|(line, _)| line.starts_with("#[custom_function"));
+            let is_definition = |line: &str| {
+                line.starts_with("#[custom_function") || line.starts_with("elementary! {")
+            };
+            let attributes = lines.filter(|(line, _)| is_definition(line));
             found.extend(attributes.map(|(_, line)| (path.clone(), line)));
         }
     }

@@ -275,7 +275,7 @@ fn numbers_are_drawn_again_for_the_same_examples() {
     let [first, second] = &*seen.lock().unwrap();
     assert!(first.len() == 50 && first == second);
     let factors = Array1::from_iter(first.iter().map(|&number| number as f64));
-    let expected = x.to_array().exp() * factors.insert_axis(Axis(1));
+    let expected = x.detach().exp().to_array() * factors.insert_axis(Axis(1));
     assert_eq!(x.grad(), Some(expected));
 }
 

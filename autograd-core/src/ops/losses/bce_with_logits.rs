@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::{Reduction, check_shapes};
+use super::{Reduction, check_shapes, times_slope};
 use crate::ops::add_tangents;
 use crate::tensor::{Tensor, Tensor0};
 use crate::{Element, custom_function, kernels};
@@ -25,23 +25,23 @@ impl<T: Element, D: Dimension> BceWithLogits<T, D> {
     #[track_caller]
     pub fn forward(x: ArrayView<T, D>, target: ArrayView<T, D>) -> Array<T, D> {
         check_shapes("bce_with_logits", &x, &target);
-        // ln (1 + eˣ) is also x + ln (1 + e⁻ˣ): of the two, the one with the smaller exponential.
-        let small = kernels::map(&x, |x| -x.abs());
-        let small = kernels::map(&small.view(), kernels::exp);
-        let logarithms = kernels::map(&small.view(), kernels::ln_1p);
-        let linear = kernels::zip(&x, &target, |x, target| {
-            // NaN stays NaN.
-            let positive = if x < T::zero() { T::zero() } else { x };
-            positive - x * target
-        });
-        kernels::zip(&linear.view(), &logarithms.view(), |linear, logarithm| {
-            linear + logarithm
-        })
+        kernels::zip(
+            &x,
+            &target,
+            #[inline(always)]
+            |x, target| kernels::softplus(x) - x * target,
+        )
     }
 
     #[backward(x)]
     fn grad_x(grad_output: &Tensor<T, D>, x: &Tensor<T, D>, target: &Tensor<T, D>) -> Tensor<T, D> {
-        (x.sigmoid() - target) * grad_output
+        times_slope(
+            grad_output,
+            (x, target),
+            #[inline(always)]
+            |x, target| kernels::sigmoid(x) - target,
+            |x, target| x.sigmoid() - target,
+        )
     }
 
     #[backward(target)]

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::{Reduction, check_shapes};
+use super::{Reduction, check_shapes, times_slope};
 use crate::ops::add_tangents;
 use crate::tensor::{Tensor, Tensor0};
 use crate::{Element, custom_function, kernels};
@@ -33,13 +33,14 @@ impl<T: Element, D: Dimension> HuberLoss<T, D> {
             "huber_loss with delta {delta}: it must be positive"
         );
         let half = T::from_f64(0.5);
-        kernels::zip(&x, &target, |x, target| {
+        // Both sides are computed: a loop without branches is vector code.
+        kernels::zip(&x, &target, move |x, target| {
             let distance = (x - target).abs();
-            if distance > delta {
-                delta * (distance - half * delta)
-            } else {
-                half * distance * distance
-            }
+            let (far, near) = (
+                delta * (distance - half * delta),
+                half * distance * distance,
+            );
+            if distance > delta { far } else { near }
         })
     }
 
@@ -50,7 +51,9 @@ impl<T: Element, D: Dimension> HuberLoss<T, D> {
         target: &Tensor<T, D>,
         delta: T,
     ) -> Tensor<T, D> {
-        slopes(x, target, delta) * grad_output
+        times_slope(grad_output, (x, target), limited(delta), |x, target| {
+            slopes(x, target, delta)
+        })
     }
 
     #[backward(target)]
@@ -60,7 +63,9 @@ impl<T: Element, D: Dimension> HuberLoss<T, D> {
         target: &Tensor<T, D>,
         delta: T,
     ) -> Tensor<T, D> {
-        slopes(target, x, delta) * grad_output
+        times_slope(grad_output, (target, x), limited(delta), |target, x| {
+            slopes(target, x, delta)
+        })
     }
 
     #[jvp]
@@ -73,6 +78,19 @@ impl<T: Element, D: Dimension> HuberLoss<T, D> {
     ) -> Option<Tensor<T, D>> {
         let tangent = add_tangents(tangent_x.cloned(), tangent_target.map(|tangent| -tangent))?;
         Some(slopes(x, target, delta) * tangent)
+    }
+}
+
+/// Returns the difference of two numbers, limited to the range from −δ to δ.
+fn limited<T: Element>(delta: T) -> impl Fn(T, T) -> T + Copy + Sync {
+    move |x, y| {
+        let difference = x - y;
+        let raised = if difference < -delta {
+            -delta
+        } else {
+            difference
+        };
+        if raised > delta { delta } else { raised }
     }
 }
 

@@ -23,6 +23,7 @@ pub use nll_loss::NllLoss;
 use ndarray::{ArrayView, Dimension};
 
 use crate::Element;
+use crate::kernels;
 use crate::tensor::{Tensor, Tensor0};
 
 /// The reduction of the losses of all elements or examples to a number.
@@ -51,6 +52,21 @@ impl Reduction {
             Self::Sum => losses.sum(),
         }
     }
+}
+
+/// Returns the gradient of a loss of two numbers: `fused` of both times that of the losses or, if it is recorded, their
+/// product with `slope`.
+#[track_caller]
+fn times_slope<T: Element, D: Dimension>(
+    gradients: &Tensor<T, D>,
+    (x, y): (&Tensor<T, D>, &Tensor<T, D>),
+    fused: impl Fn(T, T) -> T + Copy + Sync,
+    slope: impl FnOnce(&Tensor<T, D>, &Tensor<T, D>) -> Tensor<T, D>,
+) -> Tensor<T, D> {
+    if [gradients, x, y].iter().all(|tensor| tensor.raw.is_plain()) {
+        return kernels::zip_times(&x.view(), &y.view(), &gradients.view(), fused).into();
+    }
+    slope(x, y) * gradients
 }
 
 /// Checks that a prediction and its target have one shape: broadcasting in a loss is a mistake.

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::{Reduction, check_shapes};
+use super::{Reduction, check_shapes, times_slope};
 use crate::ops::add_tangents;
 use crate::tensor::{Tensor, Tensor0};
 use crate::{Element, custom_function, kernels};
@@ -28,7 +28,12 @@ impl<T: Element, D: Dimension> MseLoss<T, D> {
 
     #[backward(x)]
     fn grad_x(grad_output: &Tensor<T, D>, x: &Tensor<T, D>, target: &Tensor<T, D>) -> Tensor<T, D> {
-        (x - target) * grad_output * T::from_f64(2.0)
+        times_slope(
+            grad_output,
+            (x, target),
+            |x, y| (x - y) * T::from_f64(2.0),
+            slope,
+        )
     }
 
     #[backward(target)]
@@ -37,7 +42,12 @@ impl<T: Element, D: Dimension> MseLoss<T, D> {
         x: &Tensor<T, D>,
         target: &Tensor<T, D>,
     ) -> Tensor<T, D> {
-        (target - x) * grad_output * T::from_f64(2.0)
+        times_slope(
+            grad_output,
+            (target, x),
+            |x, y| (x - y) * T::from_f64(2.0),
+            slope,
+        )
     }
 
     #[jvp]
@@ -48,8 +58,14 @@ impl<T: Element, D: Dimension> MseLoss<T, D> {
         target: &Tensor<T, D>,
     ) -> Option<Tensor<T, D>> {
         let tangent = add_tangents(tangent_x.cloned(), tangent_target.map(|tangent| -tangent))?;
-        Some((x - target) * tangent * T::from_f64(2.0))
+        Some(slope(x, target) * tangent)
     }
+}
+
+/// Returns 2 (x − y).
+#[track_caller]
+fn slope<T: Element, D: Dimension>(x: &Tensor<T, D>, y: &Tensor<T, D>) -> Tensor<T, D> {
+    (x - y) * T::from_f64(2.0)
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {

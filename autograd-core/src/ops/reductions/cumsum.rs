@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Axis, Dimension};
 
-use crate::kernels::Axes;
+use crate::kernels::{Along, Axes};
 use crate::{Element, custom_function, kernels, tensor::Tensor};
 
 /// Cumulative sums along an axis, from its start or, if `reversed`, from its end. Elements are added in `f64`.
@@ -21,18 +21,7 @@ impl<T: Element, D: Dimension> CumSum<T, D> {
     #[track_caller]
     pub fn forward(x: ArrayView<T, D>, axis: Axis, reversed: bool) -> Array<T, D> {
         let _ = Axes::one(axis).shape("cumsum", x.shape());
-        kernels::map_lanes(&x, axis, |lane| {
-            let mut sum = 0.0;
-            let add = |x: &mut T| {
-                sum += x.as_f64();
-                *x = T::from_f64(sum);
-            };
-            if reversed {
-                lane.iter_mut().rev().for_each(add);
-            } else {
-                lane.iter_mut().for_each(add);
-            }
-        })
+        kernels::along(Along::CumSum { reversed }, &x, None, axis)
     }
 
     #[backward(x)]

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Axis, Dimension};
 
 use super::repeated_sum;
-use crate::kernels::Axes;
+use crate::kernels::{Along, Axes};
 use crate::ops::add_tangents;
 use crate::{Element, custom_function, kernels, tensor::Tensor};
 
@@ -23,7 +23,7 @@ impl<T: Element, D: Dimension> LogSoftmax<T, D> {
     #[track_caller]
     pub fn forward(x: ArrayView<T, D>, axis: Axis) -> Array<T, D> {
         let _ = Axes::one(axis).shape("log_softmax", x.shape());
-        kernels::map_lanes(&x, axis, kernels::log_softmax)
+        kernels::along(Along::LogSoftmax, &x, None, axis)
     }
 
     #[backward(x)]
@@ -52,14 +52,7 @@ impl<T: Element, D: Dimension> LogSoftmaxBackward<T, D> {
     #[forward]
     #[track_caller]
     pub fn forward(g: ArrayView<T, D>, y: ArrayView<T, D>, axis: Axis) -> Array<T, D> {
-        let mut exponentials = Vec::new();
-        kernels::zip_lanes(&g, &y, axis, |g, y| {
-            let sum = kernels::sum_slice(g);
-            exponentials.clear();
-            exponentials.extend_from_slice(y);
-            kernels::map_in_place(&mut exponentials, kernels::exp);
-            kernels::zip_in_place(g, &exponentials, |g, y| g - y * sum);
-        })
+        kernels::along(Along::LogSoftmaxGradient, &g, Some(&y), axis)
     }
 
     #[backward(g)]

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Dimension};
 
 use super::{DotAxes, methods};
-use crate::kernels::Axes;
+use crate::kernels::{Axes, Reduction};
 use crate::tensor::{Tensor, Tensor0};
 use crate::{Element, custom_function, kernels};
 
@@ -23,7 +23,7 @@ impl<T: Element, D: Dimension, E: Dimension> LogSumExp<T, D, E> {
     #[track_caller]
     pub fn forward(x: ArrayView<T, D>, axes: Axes) -> Array<T, E> {
         let _ = axes.shape("logsumexp", x.shape());
-        kernels::reduce(&x, axes, kernels::log_sum_exp)
+        kernels::reduce_lanes(Reduction::LogSumExp, &x, axes)
     }
 
     #[backward(x)]

@@ -2,10 +2,10 @@
 
 use std::marker::PhantomData;
 
-use ndarray::{Array, ArrayView, Axis, Dimension};
+use ndarray::{Array, Array0, ArrayView, Axis, Dimension};
 
 use super::{gather, methods, one, scatter};
-use crate::kernels::Axes;
+use crate::kernels::{Axes, Reduction};
 use crate::tensor::{Tensor, Tensor0};
 use crate::{Element, Shape, custom_function, kernels};
 
@@ -26,17 +26,10 @@ impl Extremum {
         }
     }
 
-    fn of<T: Element>(self, x: &[T]) -> T {
+    fn reduction(self) -> Reduction {
         match self {
-            Self::Max => kernels::max(x),
-            Self::Min => kernels::min(x),
-        }
-    }
-
-    fn index<T: Element>(self, x: &[T]) -> Option<usize> {
-        match self {
-            Self::Max => kernels::argmax(x),
-            Self::Min => kernels::argmin(x),
+            Self::Max => Reduction::Max,
+            Self::Min => Reduction::Min,
         }
     }
 
@@ -73,7 +66,7 @@ impl<T: Element, D: Dimension, E: Dimension> SharedExtremum<T, D, E> {
     #[track_caller]
     pub fn forward(x: ArrayView<T, D>, axes: Axes, extremum: Extremum) -> Array<T, E> {
         extremum.check(extremum.name(), x.shape(), axes);
-        kernels::reduce(&x, axes, |lane| extremum.of(lane))
+        kernels::reduce_lanes(extremum.reduction(), &x, axes)
     }
 
     #[backward(x)]
@@ -136,12 +129,7 @@ impl<T: Element, D: Dimension, E: Dimension> FirstExtremum<T, D, E> {
     ) -> (Array<T, E>, Vec<usize>, Shape) {
         extremum.check(extremum.name(), x.shape(), axes);
         let _ = one(extremum.name(), axes);
-        let mut indices = Vec::new();
-        let output = kernels::reduce(&x, axes, |lane| {
-            let index = extremum.index(lane).unwrap_or_default();
-            indices.push(index);
-            lane[index]
-        });
+        let (output, indices) = kernels::first_extremes(extremum.reduction(), &x, axes);
         (output, indices, Shape::from(x.shape()))
     }
 
@@ -187,8 +175,11 @@ fn indices_along<T: Element, D: Dimension>(
 ) -> Array<usize, D::Smaller> {
     let axes = Axes::one(axis);
     extremum.check(name, x.shape(), axes);
-    let index = |lane: &[T]| extremum.index(lane).unwrap_or_default();
-    kernels::reduce(&x.view(), axes, index)
+    let view = x.view();
+    let (extremes, indices): (Array<T, D::Smaller>, _) =
+        kernels::first_extremes(extremum.reduction(), &view, axes);
+    // INVARIANT: an index for each extreme.
+    Array::from_shape_vec(extremes.raw_dim(), indices).expect("one for each")
 }
 
 /// Returns the index of the first extreme in row-major order.
@@ -197,9 +188,9 @@ fn index<T: Element, D: Dimension>(x: &Tensor<T, D>, extremum: Extremum, name: &
     extremum.check(name, x.shape(), Axes::all());
     let view = x.view();
     let rows = view.as_standard_layout();
-    // INVARIANT: it is row-major, and not empty.
-    let index = extremum.index(rows.as_slice().expect("row-major"));
-    index.expect("an element")
+    let (_, indices): (Array0<T>, _) =
+        kernels::first_extremes(extremum.reduction(), &rows.view(), Axes::all());
+    indices[0]
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Axis, Dimension};
 
 use super::{SumAxes, methods, one};
-use crate::kernels::Axes;
+use crate::kernels::{Along, Axes, Reduction};
 use crate::tensor::{Tensor, Tensor0};
 use crate::{Element, custom_function, kernels};
 
@@ -23,8 +23,7 @@ impl<T: Element, D: Dimension, E: Dimension> Prod<T, D, E> {
     #[track_caller]
     pub fn forward(x: ArrayView<T, D>, axes: Axes) -> Array<T, E> {
         let _ = (axes.shape("prod", x.shape()), one("Prod", axes));
-        let product = |lane: &[T]| lane.iter().fold(T::one(), |product, &x| product * x);
-        kernels::reduce(&x, axes, product)
+        kernels::reduce_lanes(Reduction::Product, &x, axes)
     }
 
     #[backward(x)]
@@ -60,6 +59,9 @@ fn others<T: Element, D: Dimension, E: Dimension>(
         return product.expand::<D>(axes, x.shape()) / x;
     }
     let axis = one("Prod", axes);
+    if x.raw.is_plain() {
+        return kernels::along(Along::ProductOfOthers, &x.view(), None, axis).into();
+    }
     // A window is the product of adjacent elements, cyclically. Windows of 1, 2, 4, … elements make up the window of
     // all others, which begins after each element.
     let (mut window, mut length) = (rolled(x, axis, 1), 1);

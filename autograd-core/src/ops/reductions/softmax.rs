@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Axis, Dimension};
 
 use super::repeated_sum;
-use crate::kernels::Axes;
+use crate::kernels::{Along, Axes};
 use crate::ops::add_tangents;
 use crate::{Element, custom_function, kernels, tensor::Tensor};
 
@@ -23,7 +23,7 @@ impl<T: Element, D: Dimension> Softmax<T, D> {
     #[track_caller]
     pub fn forward(x: ArrayView<T, D>, axis: Axis) -> Array<T, D> {
         let _ = Axes::one(axis).shape("softmax", x.shape());
-        kernels::map_lanes(&x, axis, kernels::softmax)
+        kernels::along(Along::Softmax, &x, None, axis)
     }
 
     #[backward(x)]
@@ -51,10 +51,7 @@ impl<T: Element, D: Dimension> SoftmaxBackward<T, D> {
     #[forward]
     #[track_caller]
     pub fn forward(g: ArrayView<T, D>, y: ArrayView<T, D>, axis: Axis) -> Array<T, D> {
-        kernels::zip_lanes(&g, &y, axis, |g, y| {
-            let mean = kernels::dot_slices(g, y);
-            kernels::zip_in_place(g, y, |g, y| y * (g - mean));
-        })
+        kernels::along(Along::SoftmaxGradient, &g, Some(&y), axis)
     }
 
     #[backward(g)]

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Dimension};
 
 use super::{DotAxes, SumAxes, methods, over};
-use crate::kernels::Axes;
+use crate::kernels::{Axes, Reduction};
 use crate::tensor::{Tensor, Tensor0};
 use crate::{Element, custom_function, kernels};
 
@@ -24,7 +24,8 @@ impl<T: Element, D: Dimension, E: Dimension> Var<T, D, E> {
     pub fn forward(x: ArrayView<T, D>, axes: Axes, ddof: usize) -> Array<T, E> {
         let _ = axes.shape("var", x.shape());
         let freedom: T = freedom(x.shape(), axes, ddof);
-        kernels::reduce(&x, axes, |lane| kernels::mean_var(lane).1 / freedom)
+        let squares: Array<T, E> = kernels::reduce_lanes(Reduction::SquaredDeviations, &x, axes);
+        squares / freedom
     }
 
     #[backward(x)]

@@ -14,8 +14,12 @@ fn functions<T: Element>() -> Vec<(&'static str, [f64; 2], Unary<T>)> {
     vec![
         ("abs", [-3.0, 3.0], |x| x.abs()),
         ("acos", [-0.9, 0.9], |x| x.acos()),
+        ("acosh", [1.1, 3.0], |x| x.acosh()),
         ("asin", [-0.9, 0.9], |x| x.asin()),
+        ("asinh", [-3.0, 3.0], |x| x.asinh()),
         ("atan", [-3.0, 3.0], |x| x.atan()),
+        ("atanh", [-0.9, 0.9], |x| x.atanh()),
+        ("cbrt", [0.3, 3.0], |x| x.cbrt()),
         ("clamp", [-3.0, 3.0], |x| {
             x.clamp(T::from_f64(-0.5), T::from_f64(0.7))
         }),
@@ -33,6 +37,8 @@ fn functions<T: Element>() -> Vec<(&'static str, [f64; 2], Unary<T>)> {
         ("ln", [0.3, 3.0], |x| x.ln()),
         ("ln_1p", [-0.7, 3.0], |x| x.ln_1p()),
         ("neg", [-3.0, 3.0], |x| -x),
+        ("normal_cdf", [-3.0, 3.0], |x| x.normal_cdf()),
+        ("normal_pdf", [-3.0, 3.0], |x| x.normal_pdf()),
         ("powf", [0.3, 3.0], |x| x.powf(T::from_f64(2.5))),
         ("powi", [-3.0, 3.0], |x| x.powi(3)),
         ("recip", [0.3, 3.0], |x| x.recip()),

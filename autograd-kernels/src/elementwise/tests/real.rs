@@ -72,7 +72,7 @@ fn single_precision_is_that_of_f32() {
             asin = math::asin, acos = math::acos, atan = math::atan, sinh = math::sinh, cosh = math::cosh,
             asinh = math::asinh, acosh = math::acosh, atanh = math::atanh, exp = math::exp, exp_m1 = math::exp_m1, ln = math::ln,
             ln_1p = math::ln_1p, tanh = math::tanh, sigmoid = math::sigmoid, erf = math::erf, gelu = math::gelu,
-            softplus = math::activations::softplus, silu = math::activations::silu, normal_cdf = math::normal_cdf,
+            softplus = math::softplus,  normal_cdf = math::normal_cdf,
             normal_pdf = math::normal_pdf);
         let (number, y) = (Single::of(x), 0.7_f32);
         for n in -5..=6 {
