@@ -1,13 +1,25 @@
 //! Files that are replaced as a whole or not at all.
+//!
+//! # Note [Names beside a file]
+//! A save writes `.tmp-TARGET-RANDOM` and renames it. Processes that share a folder may have the same number, in
+//! containers or on several hosts, so the name is random: the name of one save is never that of another, and a name
+//! that was renamed or removed never appears again. `TARGET` is a hash of the target's name, by which the next save of
+//! that target finds the files of saves that were killed. A save holds a lock on its file until the file is renamed,
+//! and the system releases the lock of a process that ends, so a file that can be locked is of a save that was killed.
+//! Without locks (file systems that have none, Windows) such files stay; nothing else depends on the locks.
 
+use std::collections::hash_map::RandomState;
+use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions, Permissions};
+use std::hash::BuildHasher;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::process;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The number of links that Linux follows.
 const MOST_LINKS: usize = 40;
+
+/// The number of names that a save tries; more than one is rarely needed.
+const MOST_NAMES: usize = 16;
 
 /// Lets `write` write a file beside `path`, and renames it to `path` when it is on the disk. After an error, `path`
 /// is unchanged and the other file is deleted.
@@ -60,20 +72,22 @@ fn permissions_of(target: &Path) -> io::Result<Option<Permissions>> {
     }
 }
 
-/// A file that is deleted when this is dropped, unless it was renamed.
+/// A file that is deleted when this is dropped, unless it was renamed. See Note [Names beside a file].
 struct Beside {
     path: PathBuf,
+    renamed: bool,
 }
 
 impl Beside {
     /// Creates a file in the folder of `target`, since a file can be renamed only within one file system. Its
     /// permissions are not wider than those of the file that it replaces.
     fn create(target: &Path, permissions: Option<&Permissions>) -> io::Result<(Self, File)> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        if target.file_name().is_none() {
+        let Some(name) = target.file_name() else {
             let what = "the path does not end with the name of a file";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
-        }
+        };
+        let prefix = prefix_of(name);
+        remove_abandoned(folder_of(target), &prefix);
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]
@@ -83,22 +97,31 @@ impl Beside {
         }
         #[cfg(not(unix))]
         let _ = permissions;
-        loop {
-            let number = NEXT.fetch_add(1, Ordering::Relaxed);
-            // Without the name of `target`, which may have the greatest length of a name.
-            let path = target.with_file_name(format!(".tmp-{}-{number}", process::id()));
+        for _ in 0..MOST_NAMES {
+            let random = RandomState::new().hash_one(&prefix);
+            let path = target.with_file_name(format!("{prefix}{random:016x}"));
             match options.open(&path) {
-                Ok(file) => return Ok((Self { path }, file)),
-                // Left behind by a process of the same number that was killed.
+                Ok(file) => {
+                    let beside = Self {
+                        path,
+                        renamed: false,
+                    };
+                    if is_being_written(&beside.path, &file) {
+                        return Ok((beside, file));
+                    }
+                }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }
         }
+        let what =
+            format!("other processes lock or remove {prefix}…, the file that is written first");
+        Err(io::Error::new(io::ErrorKind::ResourceBusy, what))
     }
 
     /// Renames the file, which is `file`, to `target`.
     fn finish(
-        self,
+        mut self,
         file: &File,
         permissions: Option<Permissions>,
         target: &Path,
@@ -109,6 +132,7 @@ impl Beside {
         // The new name must not reach the disk before the contents do.
         file.sync_all()?;
         fs::rename(&self.path, target)?;
+        self.renamed = true;
         // So that the new name survives a power cut. If the folder cannot be opened for that, the file is complete
         // nevertheless.
         if let Ok(folder) = File::open(folder_of(target)) {
@@ -120,14 +144,72 @@ impl Beside {
 
 impl Drop for Beside {
     fn drop(&mut self) {
-        // An error could not be reported here.
-        let _ = fs::remove_file(&self.path);
+        if !self.renamed {
+            // An error could not be reported here.
+            let _ = fs::remove_file(&self.path);
+        }
     }
+}
+
+/// Returns how the names beside a file of this name begin: with a hash (FNV-1a, the same in every process), as a name
+/// may have the greatest length already.
+fn prefix_of(name: &OsStr) -> String {
+    let bytes = name.as_encoded_bytes().iter();
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+    });
+    format!(".tmp-{hash:016x}-")
+}
+
+/// Removes the files of saves that were killed. An error is not one of the save that begins.
+fn remove_abandoned(folder: &Path, prefix: &str) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let is_of_target = entry
+            .file_name()
+            .to_str()
+            .is_some_and(|n| n.starts_with(prefix));
+        // A pipe of that name must not be opened: that would wait for a reader.
+        if !is_of_target || !entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            continue;
+        }
+        let path = entry.path();
+        if OpenOptions::new()
+            .write(true)
+            .open(&path)
+            .is_ok_and(|file| is_abandoned(&file))
+        {
+            let _ = fs::remove_file(&path);
+        }
+    }
+}
+
+/// Locks a new file; false if another save has taken it for abandoned before.
+#[cfg(unix)]
+fn is_being_written(path: &Path, file: &File) -> bool {
+    let is_not_there = |error: io::Error| error.kind() == io::ErrorKind::NotFound;
+    // With another error there are no locks here.
+    !matches!(file.try_lock(), Err(fs::TryLockError::WouldBlock))
+        && !fs::symlink_metadata(path).is_err_and(is_not_there)
+}
+
+/// Does not lock the file: on Windows no other handle could read it for a moment after it was renamed.
+#[cfg(not(unix))]
+fn is_being_written(_path: &Path, _file: &File) -> bool {
+    true
+}
+
+/// Returns whether no save writes the file.
+fn is_abandoned(file: &File) -> bool {
+    cfg!(unix) && file.try_lock().is_ok()
 }
 
 #[cfg(test)]
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::process;
 
     use super::*;
 
@@ -185,6 +267,63 @@ mod tests {
         assert!(replace(Path::new(""), never).is_err());
         assert!(replace(&folder.0.join("none/model"), never).is_err());
         assert!(folder.names().is_empty());
+    }
+
+    #[test]
+    fn a_name_beside_a_file_is_not_used_again() {
+        let folder = Folder::new("names");
+        let mut all = Vec::new();
+        for target in ["model", "model", "other"] {
+            let path = folder.0.join(target);
+            replace(&path, |writer| {
+                all.extend(
+                    folder
+                        .names()
+                        .into_iter()
+                        .filter(|name| name.starts_with('.')),
+                );
+                writer.write_all(b"new")
+            })
+            .unwrap();
+        }
+        let parts = |name: &String| {
+            let parts: Vec<String> = name.split('-').map(str::to_owned).collect();
+            <[String; 3]>::try_from(parts).expect("`.tmp`, the target, a random number")
+        };
+        let [first, second, other] = [0, 1, 2].map(|index| parts(&all[index]));
+        assert_eq!((all.len(), &first[1]), (3, &second[1]));
+        assert_ne!(first[1], other[1]);
+        assert_ne!(first[2], second[2]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_a_killed_save_left_is_removed_by_the_next_save_of_that_file() {
+        let folder = Folder::new("killed");
+        let path = folder.0.join("model");
+        let beside = |target: &str| {
+            let name = prefix_of(OsStr::new(target)) + "0123456789abcdef";
+            fs::write(folder.0.join(&name), "half a file").unwrap();
+            name
+        };
+        let (_, of_other) = (beside("model"), beside("other"));
+        fs::create_dir(folder.0.join(prefix_of(OsStr::new("model")) + "folder")).unwrap();
+        // A second save of the same file, while the first one writes.
+        replace(&path, |outer| {
+            replace(&path, |writer| writer.write_all(b"inner"))?;
+            assert_eq!(fs::read_to_string(&path)?, "inner");
+            outer.write_all(b"outer")
+        })
+        .unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "outer");
+        let left = [
+            prefix_of(OsStr::new("model")) + "folder",
+            of_other,
+            "model".to_owned(),
+        ];
+        let names = folder.names();
+        assert_eq!(names.len(), 3, "{names:?}");
+        assert!(left.iter().all(|name| names.contains(name)), "{names:?}");
     }
 
     #[cfg(unix)]

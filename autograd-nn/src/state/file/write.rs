@@ -20,7 +20,8 @@ impl StateDict {
     /// and `version` are added unless the metadata have them. The same state gives the same bytes.
     ///
     /// The file is written under another name in the same folder, flushed to the disk and renamed. After an error
-    /// before that, an existing file is unchanged.
+    /// before that, an existing file is unchanged. A process that is killed meanwhile leaves a file `.tmp-…` behind,
+    /// which the next save of the same file removes (not on Windows, nor where the file system has no locks).
     ///
     /// Tensors that share all of their memory, such as tied parameters, are written once; the metadata map the other
     /// names to the first.
