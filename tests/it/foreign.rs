@@ -1,11 +1,16 @@
 //! Computations run for another framework: what a recording saves, returns and refuses.
 
-use std::sync::{Arc, Weak};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, Weak};
+use std::thread;
+use std::time::Duration;
 
 use pullback::foreign::{Recording, panic_text};
 use pullback::ndarray::{Array1, Array2, Axis, arr0, array, s};
 use pullback::prelude::*;
-use pullback::{AnyTensor, ErrorKind};
+use pullback::{AnyTensor, Backward, ErrorKind};
 
 use crate::functions::{Square, SquareOnce};
 
@@ -107,6 +112,101 @@ impl AsRef<[f64]> for Shrinking {
 fn an_owner_that_shrinks_is_not_believed() {
     let x = Tensor1::from_owner(&[4], Shrinking(4.into()));
     let _ = x.view();
+}
+
+type Look = Box<dyn Fn() + Send + Sync>;
+
+/// Runs code each time that it is looked at, unless that code looks at it again.
+struct Looking {
+    memory: Vec<f64>,
+    look: Arc<Mutex<Option<Look>>>,
+}
+
+impl AsRef<[f64]> for Looking {
+    fn as_ref(&self) -> &[f64] {
+        let look = self.look.lock().unwrap().take();
+        if let Some(look) = look {
+            look();
+            *self.look.lock().unwrap() = Some(look);
+        }
+        &self.memory
+    }
+}
+
+/// Returns a tensor in memory that runs what is put into the slot.
+fn looking(numbers: &[f64]) -> (Tensor1<f64>, Arc<Mutex<Option<Look>>>) {
+    let (memory, look) = (numbers.to_vec(), Arc::new(Mutex::new(None)));
+    let owner = Looking {
+        memory,
+        look: Arc::clone(&look),
+    };
+    (Tensor::from_owner(&[numbers.len()], owner), look)
+}
+
+/// Waits for ever, if a lock is held while user code runs: the test then fails.
+fn ends(test: impl FnOnce() + Send + 'static) {
+    let (done, ended) = mpsc::channel();
+    let thread = thread::spawn(move || {
+        test();
+        let _ = done.send(());
+    });
+    let ended = ended.recv_timeout(Duration::from_secs(60));
+    assert!(
+        !matches!(ended, Err(RecvTimeoutError::Timeout)),
+        "user code waits for a lock"
+    );
+    thread.join().unwrap();
+}
+
+#[test]
+fn no_lock_of_a_node_is_held_while_an_owner_is_asked() {
+    ends(|| {
+        let (x, look) = looking(&[1.0, 2.0]);
+        let x = x.set_requires_grad(true);
+        let node = (&x * &x).grad_fn().unwrap();
+        let same = node.clone();
+        *look.lock().unwrap() = Some(Box::new(move || assert_eq!(same.saved().unwrap().len(), 2)));
+        assert_eq!(node.saved().unwrap().len(), 2);
+        look.lock().unwrap().take();
+    });
+}
+
+#[test]
+fn no_lock_of_a_gradient_is_held_while_an_owner_is_asked() {
+    ends(|| {
+        let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
+        let looks = Arc::new(AtomicUsize::new(0));
+        for _ in 0..2 {
+            let (seed, look) = looking(&[3.0, 4.0]);
+            let (same, count) = (x.clone(), Arc::clone(&looks));
+            *look.lock().unwrap() = Some(Box::new(move || {
+                count.fetch_add(1, Ordering::Relaxed);
+                let _ = same.grad();
+            }));
+            Backward::of(&x).seed(&seed).run().unwrap();
+            look.lock().unwrap().take();
+        }
+        assert!(looks.load(Ordering::Relaxed) > 0);
+        assert_eq!(x.grad(), Some(array![6.0, 8.0]));
+    });
+}
+
+#[test]
+fn an_owner_that_shrinks_changes_no_gradient() {
+    let (w, x) = (
+        Tensor::from(array![1.0]).set_requires_grad(true),
+        Tensor::from(array![1.0, 1.0, 1.0, 1.0]).set_requires_grad(true),
+    );
+    let seed = Tensor1::from_owner(&[4], Shrinking(4.into()));
+    let pass = catch_unwind(AssertUnwindSafe(|| {
+        Backward::of(&w)
+            .seed(array![1.0])
+            .output(&x)
+            .seed(&seed)
+            .run()
+    }));
+    assert!(pass.is_err());
+    assert_eq!((w.grad(), x.grad()), (None, None));
 }
 
 #[test]

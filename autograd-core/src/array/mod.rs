@@ -253,6 +253,17 @@ impl<T: Element> Buffer<T> {
         elements
     }
 
+    /// Replaces the memory of another owner by a copy, so that later accesses run no user code.
+    pub(crate) fn own_memory(&mut self) {
+        let base = match &self.0.elements {
+            Elements::Part(base) => base,
+            _ => &*self,
+        };
+        if matches!(base.0.elements, Elements::Foreign(_)) {
+            *self = Self::row_major(self.clone().into_elements(), self.shape().clone());
+        }
+    }
+
     /// Returns a copy of the array.
     pub(crate) fn copied<D: Dimension>(&self) -> Array<T, D> {
         let Some(elements) = self.as_slice() else {

@@ -189,6 +189,10 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
             pass.run(|node, grads| add_inputs(node, grads, inputs, &mut retained))?;
             let has_later_hooks = pass.call_leaf_hooks(true)?;
             retained.append(&mut pass.take_retained());
+            pass.own_leaves();
+            for (_, grad) in &mut retained {
+                grad.own_memory();
+            }
             if has_later_hooks {
                 accumulate_and_call_hooks(&mut pass, retained);
             } else {

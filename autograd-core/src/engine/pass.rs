@@ -265,6 +265,17 @@ impl<'g> Pass<'g> {
         Ok(has_later_hooks)
     }
 
+    /// Copies the gradients of leaves that are in memory of users: no user code runs while they are accumulated, and
+    /// what it changes later does not change them.
+    pub(super) fn own_leaves(&mut self) {
+        for &index in &self.leaves {
+            let Visit { slot, .. } = self.visits[index as usize];
+            if let Some(grad) = &mut self.slots.get(slot, 1)[0] {
+                grad.own_memory();
+            }
+        }
+    }
+
     /// Takes the gradients for `retain_grad`.
     pub(super) fn take_retained(&mut self) -> Retained {
         std::mem::take(&mut self.retained)

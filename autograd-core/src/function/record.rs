@@ -309,16 +309,16 @@ where
     }
 
     fn saved(&self, note: &mut NoteSaved<'_>) -> bool {
-        let contents = self.contents();
-        let saved = match &*contents {
-            Contents::Live(saved) => Some(saved),
+        // The owner of a tensor's memory is asked for its address, which runs user code: on copies of the handles, with
+        // the lock released.
+        let saved = match &*self.contents() {
+            Contents::Live(saved) => Some(saved.clone()),
             Contents::Freed => None,
-            Contents::Hooked(hooked) => hooked.saved.as_ref(),
+            Contents::Hooked(hooked) => hooked.saved.clone(),
         };
         let Some(saved) = saved else {
             return false;
         };
-        // Under the lock: `note` is the crate's own, and no user code runs in `list`.
         let names = self.rule.signature.saved;
         saved.list(0, &mut |entry, info, index| {
             note(info, names.get(entry).map_or("", |saved| saved.name), index);

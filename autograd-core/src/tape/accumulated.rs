@@ -6,7 +6,8 @@ use crate::tape::{AnyGradient, accumulate, drop_held};
 
 /// The gradient that passes have accumulated for one tensor.
 ///
-/// No lock is held while a gradient with a history is dropped: its nodes hold values of users.
+/// No lock is held while a gradient with a history is dropped: its nodes hold values of users. A gradient is in memory of
+/// its own, as it is added under the lock: see [`AnyGradient::own_memory`].
 #[derive(Default)]
 pub(crate) struct Accumulated(Mutex<Sum>);
 

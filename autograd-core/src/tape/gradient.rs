@@ -117,6 +117,16 @@ impl AnyGradient {
         }
     }
 
+    /// See [`Buffer::own_memory`].
+    pub(crate) fn own_memory(&mut self) {
+        match &mut self.0 {
+            Either::Owned32(buffer) | Either::Constant32(buffer) => buffer.own_memory(),
+            Either::Owned64(buffer) | Either::Constant64(buffer) => buffer.own_memory(),
+            Either::Tensor32(tensor) => tensor.buffer.own_memory(),
+            Either::Tensor64(tensor) => tensor.buffer.own_memory(),
+        }
+    }
+
     /// Returns the size of the elements in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let element = match &self.0 {

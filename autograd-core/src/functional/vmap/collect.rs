@@ -206,6 +206,10 @@ impl<'a> Collector<'a> {
             }
         }
         if self.shared.contains(&true) {
+            for result in results.iter_mut().flatten() {
+                // It is added under the lock, where no user code may run.
+                either!(result, result => result.raw.buffer.own_memory());
+            }
             locked(&self.sums).add(example, results);
         }
         Ok(())
