@@ -179,7 +179,7 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
                 for input in inputs {
                     input.retain(false);
                 }
-                pass.prune(roots.iter().map(|root| root.edge), &targets);
+                pass.prune(roots.iter().map(|root| root.edge), &targets)?;
             }
             for root in roots {
                 pass.seed(root.edge, root.seed);

@@ -285,7 +285,7 @@ fn collect<'g>(
     roots: Vec<(&'g Edge, AnyGradient)>,
     targets: &[&'g Edge],
 ) -> Result<Vec<Option<AnyGradient>>, Error> {
-    pass.prune(roots.iter().map(|(root, _)| *root), targets);
+    pass.prune(roots.iter().map(|(root, _)| *root), targets)?;
     for (root, seed) in roots {
         pass.seed(root, seed);
     }

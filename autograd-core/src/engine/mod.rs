@@ -24,14 +24,15 @@ pub use roots::Seed;
 pub use trace::{TraceEvent, trace};
 
 use crate::saved;
-use crate::thread::{self, Mode, Modes, cleanup, replay, with_grad_mode};
+use crate::thread::{self, Mode, Modes, cleanup, examples, replay, with_grad_mode};
 
 /// The modes that a thread has: helper threads take them over. A new mode is added here.
-const MODES: [&dyn Mode; 6] = [
+const MODES: [&dyn Mode; 7] = [
     &thread::RECORDING,
     &anomaly::WATCHING,
     &trace::RECORDER,
     &replay::CALLS,
+    &examples::EXAMPLES,
     &saved::PACKING,
     &saved::HOOKS,
 ];

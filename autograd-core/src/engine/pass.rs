@@ -76,18 +76,27 @@ impl<'g> Pass<'g> {
     }
 
     /// Restricts the pass, before it has gradients, to the nodes on a path from `roots` to `targets`.
-    pub(super) fn prune(&mut self, roots: impl Iterator<Item = &'g Edge>, targets: &[&Edge]) {
+    pub(super) fn prune(
+        &mut self,
+        roots: impl Iterator<Item = &'g Edge>,
+        targets: &[&Edge],
+    ) -> Result<(), Error> {
         self.pruned = true;
         for root in roots {
             self.index_of(&root.node);
         }
-        let mut order = Vec::new();
+        let (mut order, mut ends) = (Vec::new(), Vec::new());
         let mut index = 0;
         while let Some(&Visit { node, .. }) = self.visits.get(index) {
             if !self.ends_at(node) {
                 order.push((node.sequence_nr(), index));
+                let mut is_end = true;
                 for edge in node.0.edges().iter().flatten() {
                     self.index_of(&edge.node);
+                    is_end = false;
+                }
+                if is_end {
+                    ends.push(index);
                 }
             }
             index += 1;
@@ -99,6 +108,11 @@ impl<'g> Pass<'g> {
                 visit.target = true;
             }
         }
+        for end in ends.into_iter().map(|index| &self.visits[index]) {
+            if !end.target {
+                end.node.0.check_end(end.node)?;
+            }
+        }
         // The nodes that a node points to have smaller numbers, so they are decided before it.
         order.sort_unstable();
         for (_, index) in order {
@@ -107,6 +121,7 @@ impl<'g> Pass<'g> {
                 self.visits[index].needed = true;
             }
         }
+        Ok(())
     }
 
     /// Starts the pass with a gradient at `edge`.
@@ -174,6 +189,8 @@ impl<'g> Pass<'g> {
                 if self.free_early {
                     node.0.free();
                 }
+            } else if !target {
+                node.0.check_end(node)?;
             }
             // All nodes with an edge to this one have run.
             self.marks.remove(&node.header().mark);

@@ -178,6 +178,12 @@ pub enum ErrorKind {
         /// The error that the function returned.
         error: Error,
     },
+    /// A pass from outside reached an example of [`vmap`](crate::functional::vmap), through a tensor that left the
+    /// example by another way than the function's result. The batch would silently get no gradient from it.
+    LeftExample {
+        /// The example's position along the axis, from 0.
+        example: usize,
+    },
     /// In strict mode, an output does not depend on an input.
     Independent {
         /// [`Derivative::First`], or [`Derivative::Second`]: then the outputs are the inputs' gradients.
@@ -368,6 +374,11 @@ impl ErrorKind {
                 write!(f, "{forward}; backward passes cannot replace it: {backward}")
             }
             Self::Example { example, error } => write!(f, "example {example} of `vmap`: {error}"),
+            Self::LeftExample { example } => write!(
+                f,
+                "a tensor of example {example} of `vmap` left the example by another way than the function's \
+                 result, so the batch would lose its gradient: return the tensor from the function"
+            ),
             Self::Independent {
                 derivative,
                 output,

@@ -18,6 +18,11 @@ pub(crate) trait InternalRule: Send + Sync + 'static {
     /// See [`TapeNode::backward`].
     fn backward(&self, call: BackwardCall<'_>) -> Result<(), Error>;
 
+    /// See [`TapeNode::check_end`].
+    fn check_end(&self, _node: &Node) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// See [`TapeNode::free`].
     fn free(&self) {}
 
@@ -110,6 +115,10 @@ where
                 || self.hooks(),
             ),
         }
+    }
+
+    fn check_end(&self, node: &Node) -> Result<(), Error> {
+        self.rule.check_end(node)
     }
 
     fn free(&self) {

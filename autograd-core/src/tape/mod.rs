@@ -271,6 +271,11 @@ pub(crate) trait TapeNode: Send + Sync {
     /// Computes the gradients of the inputs from those of the outputs.
     fn backward(&self, call: BackwardCall<'_>) -> Result<(), Error>;
 
+    /// Returns an error if a pass that ends at this node, which has no edges, would lose a gradient.
+    fn check_end(&self, _node: &Node) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Frees the saved values.
     fn free(&self);
 

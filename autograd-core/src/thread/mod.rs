@@ -3,6 +3,7 @@
 //! `scoped` has the one guard for all of them; `modes` takes them over to helper threads.
 
 pub(crate) mod cleanup;
+pub(crate) mod examples;
 mod grad_mode;
 mod modes;
 pub(crate) mod replay;

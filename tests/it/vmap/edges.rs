@@ -1,7 +1,7 @@
 //! Shapes, types and numbers of what is mapped, and what is refused.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
 use pullback::foreign::panic_text;
 use pullback::functional::vmap;
@@ -158,6 +158,136 @@ fn an_error_names_the_example() {
     };
     assert_eq!((*example, inner.kind()), (1, &ErrorKind::NoGraph));
     assert_eq!(error.applied_at().unwrap().file(), file!());
+}
+
+/// Maps over the rows of `x`, and returns the sums and what the function passed to `keep`.
+fn keeping(
+    x: &Tensor2<f64>,
+    of: impl Fn(&Tensor1<f64>) -> Tensor1<f64> + Sync,
+) -> (Tensor1<f64>, Vec<Tensor1<f64>>) {
+    let kept = Mutex::new(Vec::new());
+    let sums = vmap(
+        |x: &Tensor1<f64>| {
+            let of = of(x);
+            kept.lock().unwrap().push(of.clone());
+            of.sum()
+        },
+        Axis(0),
+        x,
+    );
+    (sums.unwrap(), kept.into_inner().unwrap())
+}
+
+#[test]
+fn a_pass_through_a_tensor_that_left_its_example_is_an_error() {
+    let x = leaf(array![[1.0, 2.0], [3.0, 4.0]]);
+    let w = leaf(array![5.0, 6.0]);
+    let (y, kept) = keeping(&x, |x| x * &w);
+    let refused = |error: Error| {
+        assert!(
+            matches!(error.kind(), ErrorKind::LeftExample { .. }),
+            "{error}"
+        );
+        assert!(
+            error.to_string().contains("of `vmap` left the example"),
+            "{error}"
+        );
+        assert_eq!(error.applied_at().unwrap().file(), file!());
+    };
+    let penalty = kept
+        .iter()
+        .fold(y.sum() * 0.0, |sum, z| sum + z.powi(2).sum());
+    refused(penalty.backward().unwrap_err());
+    refused(
+        Grad::of(&penalty)
+            .retain_graph(true)
+            .run((&x, &w))
+            .unwrap_err(),
+    );
+    refused(Backward::of(&penalty).inputs(&x).run().unwrap_err());
+    assert_eq!((x.grad(), w.grad()), (None, None));
+    // Nothing was freed.
+    y.sum().backward().unwrap();
+    assert_eq!(x.grad(), Some(array![[5.0, 6.0], [5.0, 6.0]]));
+
+    // In another example, and in another map.
+    let first = OnceLock::new();
+    let shared = vmap(
+        |x: &Tensor1<f64>| (x * first.get_or_init(|| x * 2.0)).sum(),
+        Axis(0),
+        &x,
+    )
+    .unwrap();
+    refused(shared.sum().backward().unwrap_err());
+    let (_, kept) = keeping(&x, |x| x * 2.0);
+    let later = vmap(|x: &Tensor1<f64>| (x * &kept[0]).sum(), Axis(0), &x).unwrap();
+    refused(later.sum().backward().unwrap_err());
+}
+
+#[test]
+fn a_tensor_that_left_its_example_is_refused_in_second_derivatives() {
+    let x = leaf(array![[1.0, 2.0], [3.0, 4.0]]);
+    let inside: Mutex<Vec<Tensor1<f64>>> = Mutex::new(Vec::new());
+    let inside = std::sync::Arc::new(inside);
+    let y: Tensor2<f64> = vmap(
+        |x: &Tensor1<f64>| {
+            let cube = x.powi(3);
+            let kept = std::sync::Arc::clone(&inside);
+            cube.register_hook(move |grad| {
+                kept.lock().unwrap().push(grad * 1.0);
+                None
+            });
+            cube.powi(2)
+        },
+        Axis(0),
+        &x,
+    )
+    .unwrap();
+    let v = leaf(array![[1.0, 1.0], [1.0, 1.0]]);
+    let first = Grad::of(&y).seed(&v).create_graph(true).run(&x).unwrap();
+    let kept = std::mem::take(&mut *inside.lock().unwrap());
+    assert!(kept[0].requires_grad());
+    let error = kept[0].sum().backward().unwrap_err();
+    assert!(
+        matches!(error.kind(), ErrorKind::LeftExample { .. }),
+        "{error}"
+    );
+    // What was returned has its derivatives: 6 x⁵ and 30 x⁴.
+    first.sum().backward().unwrap();
+    assert_eq!(x.grad(), Some(x.to_array().mapv(|x| 30.0 * x.powi(4))));
+    assert_eq!(v.grad(), Some(x.to_array().mapv(|x| 6.0 * x.powi(5))));
+}
+
+#[test]
+fn passes_within_an_example_end_at_its_inputs() -> Result<(), Error> {
+    let (x, w) = (leaf(array![[1.0, 2.0], [3.0, 4.0]]), leaf(array![5.0, 6.0]));
+    let y = vmap(
+        |x: &Tensor1<f64>| -> Result<_, Error> {
+            (x * &w).sum().backward()?;
+            // On threads of an inner map, which captures the example.
+            vmap(
+                |w: &Tensor0<f64>| -> Result<_, Error> {
+                    (x * w).sum().backward()?;
+                    Ok(x.sum() * w)
+                },
+                Axis(0),
+                &w,
+            )
+        },
+        Axis(0),
+        &x,
+    )?;
+    assert_eq!(w.grad(), Some(array![4.0, 6.0]));
+    y.sum().backward()?;
+    assert_eq!(x.grad(), Some(array![[11.0, 11.0], [11.0, 11.0]]));
+    // Without a gradient to lose, nothing is refused.
+    let (y, kept) = keeping(&x.detach(), |x| x * &w);
+    w.zero_grad();
+    kept.iter()
+        .fold(y.sum(), |sum, z| sum + z.sum())
+        .backward()?;
+    assert_eq!(w.grad(), Some(array![8.0, 12.0]));
+    Ok(())
 }
 
 #[test]

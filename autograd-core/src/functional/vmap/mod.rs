@@ -10,6 +10,10 @@
 //! around it the map is one node. Its backward is a pass through each example, from its part of the gradients; the
 //! passes are as independent of each other as the forward calls were. Hooks of captured tensors are called by the pass
 //! around, with the sum.
+//!
+//! The parts of the batch end the history of an example: their gradients are those of the map. A pass that reaches them
+//! otherwise would lose them, so it is an error, unless its thread runs the function of that example, or a pass through
+//! the example.
 
 mod batch;
 mod collect;
@@ -27,9 +31,9 @@ use ndarray::{Axis, SliceInfoElem};
 use crate::erased::{AnyTensor, InputTensors, OutputTensors, either};
 use crate::error::Error;
 use crate::forward_mode;
-use crate::recording::as_input;
 use crate::tape::new_floor;
 use crate::tensor::{Tensor, TensorD};
+use crate::thread::examples::in_example;
 use crate::thread::is_grad_enabled;
 use autograd_kernels::{Element, Shape};
 use batch::LengthsOf;
@@ -83,6 +87,10 @@ use schedule::Schedule;
 /// that their own backward passes accumulate in a leaf, are in any order: give each example its random numbers as an
 /// input. In forward mode, inside [`checkpoint`](crate::checkpoint()), and in passes that
 /// [`inspect::trace`](crate::inspect::trace()) records, the examples run one after the other.
+///
+/// A tensor may leave its example by another way than the result, such as a list that the function captures, to be
+/// read. If the batch requires grad, a backward pass through it is an error
+/// ([`LeftExample`](crate::ErrorKind::LeftExample)), except within the example.
 ///
 /// # Errors
 /// [`Example`](crate::ErrorKind::Example) with the first error that `function` returns.
@@ -189,13 +197,13 @@ impl VmapCall<'_> {
             let inputs = self.inputs.iter().map(|input| {
                 let part = part(input, axis, index);
                 if is_recorded && input.edge().is_some() {
-                    as_input(&part, false, self.called_at)
+                    node::example_input(part, records.id(index), self.called_at)
                 } else {
                     part
                 }
             });
             let inputs: Vec<AnyTensor> = inputs.collect();
-            let outputs = self.call(index, &inputs)?;
+            let outputs = in_example(records.id(index), || self.call(index, &inputs))?;
             if is_recorded {
                 let edges = |tensors: &[AnyTensor]| {
                     let edges = tensors.iter().map(|tensor| tensor.edge().cloned());

@@ -11,12 +11,12 @@ use crate::array::PackedShape;
 use crate::engine::gradients_above;
 use crate::erased::AnyTensor;
 use crate::error::{Error, ErrorKind};
-use crate::recording::as_input;
 use crate::tape::{
-    self, BackwardCall, Edge, InternalRule, Node, NoteSaved, Retained, drop_held,
+    self, BackwardCall, Edge, InternalRule, Node, NoteSaved, Retained, drop_held, internal_node,
     internal_node_with_outputs,
 };
 use crate::thread::cleanup;
+use crate::thread::examples::{ExampleId, in_example, is_in_example};
 use autograd_kernels::Shape;
 
 /// The edges into and out of the nodes that one example recorded.
@@ -49,6 +49,43 @@ impl Example {
     }
 }
 
+/// Gives a part of the batch a node, at which the history of its example ends. See Note [Maps].
+pub(super) fn example_input(
+    part: AnyTensor,
+    id: ExampleId,
+    called_at: &'static Location<'static>,
+) -> AnyTensor {
+    let edge = internal_node(
+        ExampleInput(id),
+        [None],
+        &Shape::from(part.shape()),
+        called_at,
+    );
+    part.with_edge(Some(edge))
+}
+
+struct ExampleInput(ExampleId);
+
+impl InternalRule for ExampleInput {
+    const NAME: &'static str = "Input";
+
+    fn input_name(&self, _edge: usize) -> String {
+        "input".to_owned()
+    }
+
+    fn backward(&self, _call: BackwardCall<'_>) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn check_end(&self, node: &Node) -> Result<(), Error> {
+        if is_in_example(self.0) {
+            return Ok(());
+        }
+        let example = self.0.example;
+        Err(ErrorKind::LeftExample { example }.at(node.applied_at()))
+    }
+}
+
 /// The examples of a map, each set when it has run.
 pub(super) struct ExampleRecords {
     /// The examples' nodes are above this floor. See Note [Floors] in `tape`.
@@ -75,6 +112,14 @@ impl ExampleRecords {
     pub(super) fn new(floor: u64, count: usize) -> Self {
         let each = (0..count).map(|_| OnceLock::new()).collect();
         Self { floor, each }
+    }
+
+    /// Returns the identity of an example.
+    pub(super) fn id(&self, index: usize) -> ExampleId {
+        ExampleId {
+            map: self.floor,
+            example: index,
+        }
     }
 
     /// Runs an example, or a pass through it, with its nodes above the floor.
@@ -300,7 +345,7 @@ impl VmapBackward<'_> {
                 let part = part(seed, *axis, index);
                 let is_recorded = self.create_graph && seed.edge().is_some();
                 Some(if is_recorded {
-                    as_input(&part, false, self.node.applied_at())
+                    example_input(part, records.id(index), self.node.applied_at())
                 } else {
                     part
                 })
@@ -317,12 +362,10 @@ impl VmapBackward<'_> {
                 None => self.node.0.edges()[edge].as_ref(),
             })
             .collect();
-        let (found, retained) = gradients_above(
-            self.examples.floor,
-            roots.collect(),
-            &targets,
-            self.create_graph,
-        )?;
+        let roots = roots.collect();
+        let (found, retained) = in_example(records.id(index), || {
+            gradients_above(self.examples.floor, roots, &targets, self.create_graph)
+        })?;
         // INVARIANT: an input whose gradient is needed has an edge, in each example too.
         debug_assert_eq!(found.len(), self.wanted.len());
         let found = found.into_iter();
