@@ -24,6 +24,8 @@ pub use slice::{Slice, SliceBackward};
 pub use stack::Stack;
 pub use sub::Sub;
 pub use sum::Sum;
+#[cfg(feature = "ops")]
+pub(crate) use sum::mean_of;
 
 use ndarray::Dimension;
 

@@ -52,8 +52,26 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     #[must_use]
     #[track_caller]
     pub fn mean(&self) -> Tensor0<T> {
-        self.sum() / T::from_f64(self.len() as f64)
+        mean_of(self, self.sum(), self.len(), Self::sum)
     }
+}
+
+/// Returns the mean of each `count` elements of `x`, whose sums are `sums`; also where only a sum is out of range. `sum`
+/// adds the same elements of another tensor.
+#[track_caller]
+pub(crate) fn mean_of<T: Element, D: Dimension, E: Dimension>(
+    x: &Tensor<T, D>,
+    sums: Tensor<T, E>,
+    count: usize,
+    sum: impl FnOnce(&Tensor<T, D>) -> Tensor<T, E>,
+) -> Tensor<T, E> {
+    let means = sums / T::from_f64(count as f64);
+    if means.view().iter().all(|mean| mean.is_finite()) {
+        return means;
+    }
+    // Division by a power of two is exact.
+    let power = count.next_power_of_two() as f64;
+    sum(&(x / T::from_f64(power))) * T::from_f64(power / count as f64)
 }
 
 /// The sum of tensors of one shape, from the first to the last; of none, 0 if their rank is 0.

@@ -8,9 +8,29 @@ use crate::element::Element;
 /// Returns the mean, and Σ (x − mean)²: in two passes, which a large mean does not make inexact. The mean of no
 /// elements is NaN.
 pub fn mean_var<T: Element>(x: &[T]) -> (T, T) {
-    let count = x.len() as f64;
-    let mean = sum_slice(x) / T::from_f64(count);
+    let mean = mean(x);
     (mean, pairwise(x, x, |x, _| (x - mean) * (x - mean)))
+}
+
+/// Returns the mean, also where only the sum is out of range.
+fn mean<T: Element>(x: &[T]) -> T {
+    let mean = sum_slice(x) / T::from_f64(x.len() as f64);
+    if mean.is_finite() || !x.iter().all(|x| x.is_finite()) {
+        return mean;
+    }
+    mean_of_large(x)
+}
+
+#[cold]
+fn mean_of_large<T: Element>(x: &[T]) -> T {
+    let Some(&first) = x.first() else {
+        return T::nan();
+    };
+    // Differences from the first, so that the mean of equal elements is exact, as division by a power of two is.
+    let power = x.len().next_power_of_two() as f64;
+    let [half, divisor] = [2.0, power].map(T::from_f64);
+    let sum = pairwise(x, x, |x, _| (x / half - first / half) / divisor);
+    (first / half + sum * T::from_f64(power / x.len() as f64)) * half
 }
 
 /// Returns √Σx², also where the squares are too large or too small to be represented.
@@ -19,10 +39,21 @@ pub fn norm<T: Element>(x: &[T]) -> T {
     scale * squares.sqrt()
 }
 
-/// Returns √(Σ (x − mean)² / `freedom`), also where the squares are too large or too small to be represented.
+/// Returns √(Σ (x − mean)² / `freedom`), also where the sum, differences or squares are too large or too small to be
+/// represented.
 pub fn std<T: Element>(x: &[T], freedom: T) -> T {
-    let mean = sum_slice(x) / T::from_f64(x.len() as f64);
-    let (scale, squares) = scaled_squares(x, mean);
+    let std = std_in_range(x, freedom);
+    if std.is_infinite() && x.iter().all(|x| x.is_finite()) {
+        // A difference is out of range. Those of the fourths are not.
+        let fourth = T::from_f64(0.25);
+        let fourths: Vec<T> = x.iter().map(|&x| x * fourth).collect();
+        return std_in_range(&fourths, freedom) / fourth;
+    }
+    std
+}
+
+fn std_in_range<T: Element>(x: &[T], freedom: T) -> T {
+    let (scale, squares) = scaled_squares(x, mean(x));
     scale * (squares / freedom).sqrt()
 }
 
@@ -66,6 +97,11 @@ mod tests {
             assert!((std / scale - 1.0).abs() < 1e-5, "{scale}: {std}");
         }
         assert_eq!(std(&[5.0, 5.0], 1.0), 0.0);
+        // The sum is out of range, and the difference of the last element.
+        assert_eq!(std(&[3e38_f32, 3e38, 3e38], 2.0), 0.0);
+        assert_eq!(std(&[3e38_f32, 3e38, 3e38, -3e38], 3.0), 3e38);
+        assert_eq!(std(&[3e38_f32, -3e38], 1.0), f32::INFINITY);
+        assert_eq!(std(&[1.0, 2.0], 0.0), f64::INFINITY);
         assert!(std(&[1.0, f64::INFINITY], 1.0).is_nan());
         assert!(std::<f64>(&[], 0.0).is_nan());
     }
@@ -75,5 +111,13 @@ mod tests {
         let x: Vec<f64> = (0..1000).map(|i| 1e9 + f64::from(i % 2)).collect();
         assert_eq!(mean_var(&x), (1e9 + 0.5, 250.0));
         assert!(mean_var::<f64>(&[]).0.is_nan());
+    }
+
+    #[test]
+    fn a_mean_whose_sum_is_out_of_range() {
+        assert_eq!(mean_var(&[3e38_f32; 5]), (3e38, 0.0));
+        assert_eq!(mean_var(&[-1.5e308, -1.0e308, -0.5e308]).0, -1.0e308);
+        assert_eq!(mean_var(&[1.0, f64::INFINITY]).0, f64::INFINITY);
+        assert!(mean_var(&[f64::NAN, 1e308, 1e308]).0.is_nan());
     }
 }

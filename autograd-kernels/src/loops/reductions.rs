@@ -22,6 +22,7 @@ use super::lanes::{Lanes, reduced};
 use super::max::{
     Extreme, Largest, Smallest, column_extreme, first, first_of_columns, lane_extreme,
 };
+use super::mean_var::mean_var;
 use super::wide::{Loop, widest};
 use crate::element::{Any, Element, Family};
 use crate::math::{exp, ln};
@@ -345,15 +346,28 @@ impl<T: Element> LaneReduction<T> for SquaredDeviations {
     #[inline(always)]
     fn lane(&mut self, x: &[T]) -> T {
         let mean = sum(x, x, |x, _| x) / T::from_f64(x.len() as f64);
+        if !mean.is_finite() {
+            return mean_var(x).1;
+        }
         sum(x, x, |x, _| (x - mean) * (x - mean))
     }
 
     #[inline(always)]
-    fn columns(&mut self, x: &mut [T], width: usize, _: usize) -> Row<T> {
-        let count = T::from_f64((x.len() / width) as f64);
-        let means = column_sums(x, x, width, |x, _| x).map(|sum| sum / count);
+    fn columns(&mut self, x: &mut [T], width: usize, count: usize) -> Row<T> {
+        let length = x.len() / width;
+        let means = column_sums(x, x, width, |x, _| x).map(|sum| sum / T::from_f64(length as f64));
+        // The sum may be out of range, and the mean not.
+        let mut others = Vec::new();
+        for column in (0..count).filter(|&column| !means[column].is_finite()) {
+            let lane: Vec<T> = x.iter().skip(column).step_by(width).copied().collect();
+            others.push((column, mean_var(&lane).1));
+        }
         map_columns(x, &means, width, |x, mean| (x - mean) * (x - mean));
-        column_sums(x, x, width, |x, _| x)
+        let mut squares = column_sums(x, x, width, |x, _| x);
+        for (column, of_column) in others {
+            squares[column] = of_column;
+        }
+        squares
     }
 }
 

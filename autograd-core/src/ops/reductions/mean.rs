@@ -4,14 +4,17 @@ use ndarray::Dimension;
 
 use super::{SumAxes, methods};
 use crate::Element;
+use crate::basic::mean_of;
 use crate::kernels::Axes;
 use crate::tensor::Tensor;
 
 #[track_caller]
-fn mean_over<T: Element, D: Dimension, E: Dimension>(x: &Tensor<T, D>, axes: Axes) -> Tensor<T, E> {
-    let sum: Tensor<T, E> = SumAxes::apply(x, axes);
-    let count = axes.count(x.shape()) as f64;
-    sum / T::from_f64(count)
+pub(super) fn mean_over<T: Element, D: Dimension, E: Dimension>(
+    x: &Tensor<T, D>,
+    axes: Axes,
+) -> Tensor<T, E> {
+    let sums = SumAxes::apply(x, axes);
+    mean_of(x, sums, axes.count(x.shape()), |x| SumAxes::apply(x, axes))
 }
 
 methods!(

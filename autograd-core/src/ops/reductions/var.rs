@@ -4,7 +4,8 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::{DotAxes, SumAxes, methods, over};
+use super::mean::mean_over;
+use super::{DotAxes, methods, over};
 use crate::kernels::{Axes, Reduction};
 use crate::tensor::{Tensor, Tensor0};
 use crate::{Element, custom_function, kernels};
@@ -73,7 +74,7 @@ impl<T: Element, D: Dimension, E: Dimension> Std<T, D, E> {
         ddof: usize,
     ) -> Tensor<T, D> {
         let scaled = grad_output / freedom::<T>(x.shape(), axes, ddof);
-        scaled.expand::<D>(axes, x.shape()) * over(&centered::<T, D, E>(x, axes), output, axes)
+        scaled.expand::<D>(axes, x.shape()) * unit(x, output, axes)
     }
 
     #[jvp]
@@ -84,7 +85,7 @@ impl<T: Element, D: Dimension, E: Dimension> Std<T, D, E> {
         axes: Axes,
         ddof: usize,
     ) -> Tensor<T, E> {
-        let unit = over(&centered::<T, D, E>(x, axes), output, axes);
+        let unit = unit(x, output, axes);
         DotAxes::<T, D, E>::apply(tangent_x, &unit, axes) / freedom::<T>(x.shape(), axes, ddof)
     }
 }
@@ -97,9 +98,28 @@ fn freedom<T: Element>(shape: &[usize], axes: Axes, ddof: usize) -> T {
 /// Returns x − x̄.
 #[track_caller]
 fn centered<T: Element, D: Dimension, E: Dimension>(x: &Tensor<T, D>, axes: Axes) -> Tensor<T, D> {
-    let count = axes.count(x.shape()) as f64;
-    let mean: Tensor<T, E> = SumAxes::apply(x, axes);
-    x - (mean / T::from_f64(count)).expand::<D>(axes, x.shape())
+    x - mean_over::<T, D, E>(x, axes).expand::<D>(axes, x.shape())
+}
+
+/// Returns (x − x̄) / `std`, also where x − x̄ is out of range.
+#[track_caller]
+fn unit<T: Element, D: Dimension, E: Dimension>(
+    x: &Tensor<T, D>,
+    std: &Tensor<T, E>,
+    axes: Axes,
+) -> Tensor<T, D> {
+    // A difference is at most std · √n.
+    let root = (axes.count(x.shape()) as f64).sqrt();
+    let limit = T::max_value() / T::from_f64(2.0 * root);
+    if std.view().iter().all(|&std| std <= limit) {
+        return over(&centered::<T, D, E>(x, axes), std, axes);
+    }
+    let fourth = T::from_f64(0.25);
+    over(
+        &centered::<T, D, E>(&(x * fourth), axes),
+        &(std * fourth),
+        axes,
+    )
 }
 
 methods!(

@@ -212,8 +212,11 @@ fn a_shape_mistake_is_reported_at_the_callers_line() {
 /// Returns the file and line that a panic names.
 fn panic_line(mistake: Box<dyn Fn() + '_>) -> (String, u32) {
     use std::panic;
-    use std::sync::{Arc, Mutex};
+    use std::sync::{Arc, Mutex, PoisonError};
 
+    // The hook of one test at a time.
+    static HOOK: Mutex<()> = Mutex::new(());
+    let _alone = HOOK.lock().unwrap_or_else(PoisonError::into_inner);
     let found = Arc::new(Mutex::new(None));
     let (hook, thread) = (Arc::clone(&found), std::thread::current().id());
     let former = panic::take_hook();

@@ -309,6 +309,55 @@ fn lengths_whose_squares_are_out_of_range_have_gradients() {
 }
 
 #[test]
+fn deviations_whose_sum_is_out_of_range_have_gradients() {
+    let check = |x: [f32; 4], std: f32, unit: [f32; 4]| {
+        let x = Tensor::from(Array1::from(x.to_vec())).set_requires_grad(true);
+        let found = x.std(1);
+        found.backward().unwrap();
+        assert!((found.item() / std - 1.0).abs() < 1e-6, "{found:?}");
+        let off = x.grad().unwrap() - Array1::from(unit.to_vec());
+        assert!(off.iter().all(|off| off.abs() < 1e-6), "{off}");
+        // The largest unit is the same.
+        let (small, along) = (
+            x.detach() * 1e-30,
+            Tensor::from(array![1.0, -2.0, 0.5, 3.0]),
+        );
+        let of = |x: &Tensor1<f32>| crate::jvp(|x| x.std(1), x, &along).unwrap().1.item();
+        assert!((of(&x) - of(&small)).abs() < 1e-5);
+    };
+    let root = 3.0_f32.sqrt();
+    check(
+        [-3e38, -1e30, -3e38, 0.0],
+        root * 1e38,
+        [-0.5 / root, 0.5 / root, -0.5 / root, 0.5 / root],
+    );
+    // Even a difference to the mean is out of range.
+    check(
+        [3e38, 3e38, 3e38, -3e38],
+        3e38,
+        [1.0 / 6.0, 1.0 / 6.0, 1.0 / 6.0, -0.5],
+    );
+    let large = Tensor::from(array![3e38_f32, 3e38, 2e38]);
+    assert!((large.mean().item() / 2.666_666_7e38 - 1.0).abs() < 1e-6);
+    assert_eq!(gradient32(&large, |x| x.mean()), [1.0 / 3.0; 3]);
+    assert_eq!(
+        Tensor::from(array![3e38_f32, 3e38, 3e38]).var(1).item(),
+        0.0
+    );
+    assert_eq!(
+        Tensor::from(array![f32::INFINITY, 1.0]).mean().item(),
+        f32::INFINITY
+    );
+    let nothing: Tensor1<f64> = Tensor::from(array![]);
+    assert!(nothing.mean().item().is_nan());
+}
+
+fn gradient32(x: &Tensor1<f32>, f: impl Fn(&Tensor1<f32>) -> Tensor0<f32>) -> Vec<f32> {
+    let x = x.clone().set_requires_grad(true);
+    grad(&f(&x), &x).unwrap().to_array().to_vec()
+}
+
+#[test]
 fn second_derivatives_of_lengths() {
     let second = |x: [f32; 3], f: fn(&Tensor1<f32>) -> Tensor0<f32>| {
         let x = Tensor::from(Array1::from(x.to_vec())).set_requires_grad(true);
