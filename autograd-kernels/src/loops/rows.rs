@@ -122,6 +122,31 @@ mod tests {
     }
 
     #[test]
+    fn a_row_is_copied_whole() {
+        for length in [1, 2, 7, 64, 10_000] {
+            // Memory that holds other numbers before.
+            memory::give_back({
+                let mut elements: Vec<f64> = memory::take(3 * length);
+                elements.resize(3 * length, -1.0);
+                elements
+            });
+            let expected: Vec<f64> = (0..3 * length).map(|element| element as f64).collect();
+            let mut rows = Rows::new(3, length);
+            for (mut row, elements) in rows.each().zip(expected.chunks(length)) {
+                row.copy_from(elements);
+            }
+            assert_eq!(rows.into_elements(), expected);
+        }
+        let mut rows = Rows::new(2, 2);
+        for elements in [&[1.0][..], &[1.0, 2.0, 3.0]] {
+            let mut each: Vec<Row<f64>> = rows.each().collect();
+            let other = AssertUnwindSafe(|| each[1].copy_from(elements));
+            assert!(catch_unwind(other).is_err());
+        }
+        assert_eq!(rows.into_elements(), [0.0; 4]);
+    }
+
+    #[test]
     fn memory_that_was_used_before_does_not_show() {
         memory::give_back({
             let mut elements: Vec<f64> = memory::take(20_000);
