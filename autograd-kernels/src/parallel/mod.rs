@@ -10,6 +10,7 @@ pub(crate) mod worth;
 
 use std::cell::Cell;
 use std::env;
+use std::ffi::OsString;
 use std::mem::forget;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -51,26 +52,27 @@ thread_local! {
 /// ```
 #[track_caller]
 pub fn threads() -> usize {
-    static FROM_OUTSIDE: OnceLock<usize> = OnceLock::new();
+    static FROM_OUTSIDE: OnceLock<Result<usize, OsString>> = OnceLock::new();
     match THREADS.load(Ordering::Relaxed) {
-        0 => *FROM_OUTSIDE.get_or_init(threads_from_outside),
+        0 => match FROM_OUTSIDE.get_or_init(threads_from_outside) {
+            Ok(count) => *count,
+            // Here, at the caller's line: a closure would not pass it on.
+            Err(other) => panic!(
+                "{VARIABLE} is `{}`: it is a number of threads, from 1 on",
+                other.display()
+            ),
+        },
         count => count,
     }
 }
 
-#[track_caller]
-fn threads_from_outside() -> usize {
+/// Returns the number of threads, or the text of the variable that is not a number from 1 on.
+fn threads_from_outside() -> Result<usize, OsString> {
     let Some(count) = env::var_os(VARIABLE) else {
-        return thread::available_parallelism().map_or(1, usize::from);
+        return Ok(thread::available_parallelism().map_or(1, usize::from));
     };
     let number = count.to_str().and_then(|count| count.trim().parse().ok());
-    let Some(number) = number.filter(|&number| number > 0) else {
-        panic!(
-            "{VARIABLE} is `{}`: it is a number of threads, from 1 on",
-            count.display()
-        );
-    };
-    number
+    number.filter(|&number| number > 0).ok_or(count)
 }
 
 /// Sets the number of threads for large work, including the calling thread; see [`threads`].

@@ -222,6 +222,10 @@ fn the_environment_says_how_many_threads() {
         let message =
             format!("PULLBACK_NUM_THREADS is `{mistake}`: it is a number of threads, from 1 on");
         assert!(printed.contains(&message), "{printed}");
+        assert!(
+            !printed.contains("once_lock.rs"),
+            "the line of std: {printed}"
+        );
     }
 }
 
