@@ -40,6 +40,12 @@ pub(crate) fn to_mathml(source: &str) -> Result<String, String> {
             "`\\{command}` is not allowed in a formula\n= help: write out its definition"
         ));
     }
+    // Its number is read byte by byte, in the middle of a letter too.
+    if commands(source).any(|command| command == "char") {
+        return Err(
+            "`\\char` is not allowed in a formula\n= help: write the character itself".to_owned(),
+        );
+    }
     let written = thread::scope(|scope| {
         let reader = thread::Builder::new().stack_size(STACK);
         let reader = reader.spawn_scoped(scope, || write(source));

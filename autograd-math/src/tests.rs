@@ -127,6 +127,8 @@ fn mistakes_in_a_formula_are_errors() {
         (r"\not{ab}", "more than a page can show"),
         (r"\def\a{b} \a", "`\\def` is not allowed"),
         (r"\newcommand{\a}{b} \a", "`\\newcommand` is not allowed"),
+        (r"\charé", "`\\char` is not allowed"),
+        (r"a + \char'101", "`\\char` is not allowed"),
         ("% nothing", "this formula is empty"),
         (r"\,\!", "this formula is empty"),
     ] {
