@@ -3,9 +3,9 @@
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use pullback::ErrorKind;
 use pullback::ndarray::{Array0, Array1, ArrayView1, array};
 use pullback::prelude::*;
+use pullback::{Backward, ErrorKind};
 
 use crate::functions::{Linear, Square, SquareOnce, leaf};
 
@@ -72,9 +72,31 @@ fn a_tensor_of_several_elements_needs_a_gradient() {
     );
     let error = (&x * 2.0).backward_with(array![1.0]).unwrap_err();
     assert_eq!(
-        error.to_string(),
+        error.message(),
         "backward from a tensor of shape [2] was started with a gradient of shape [1]"
     );
+}
+
+#[test]
+fn errors_of_a_call_have_its_line() {
+    let (x, w, constant) = (leaf([1.0, 2.0]), leaf([3.0]), Tensor::from(array![1.0]));
+    let (y, none): (_, &[&Tensor1<f64>]) = (&x * 2.0, &[]);
+    let line = line!() + 2;
+    let errors = [
+        y.backward().unwrap_err(),
+        y.backward_with(array![1.0]).unwrap_err(),
+        constant.sum().backward().unwrap_err(),
+        Backward::of(&y.sum()).inputs(none).run().unwrap_err(),
+        Backward::of(&y.sum()).inputs(&constant).run().unwrap_err(),
+        grad(&y.sum(), &w).unwrap_err(),
+        grad(&y.sum(), (&x, &constant)).unwrap_err(),
+        Grad::of(&y).run(&x).unwrap_err(),
+        Grad::of(&y).seed(array![1.0]).run_unused(&x).unwrap_err(),
+    ];
+    for (error, line) in errors.iter().zip(line..) {
+        let at = error.applied_at().expect("a line");
+        assert_eq!((at.file(), at.line()), (file!(), line), "{error}");
+    }
 }
 
 #[test]

@@ -68,8 +68,8 @@ fn beyond_its_order_is_an_error() {
         (error.kind(), error.function()),
         (&ErrorKind::OrderExceeded { order: 1 }, Some("once"))
     );
-    println!("{error}");
     let y = Tensor::from(array![1.0, 0.5]);
+    let line = line!() + 1;
     let mut g = wave(&x, &y);
     for _ in 0..3 {
         g = Grad::of(&g.sum()).create_graph(true).run(&x).unwrap();
@@ -80,6 +80,8 @@ fn beyond_its_order_is_an_error() {
         (error.kind(), error.function()),
         (&ErrorKind::OrderExceeded { order: 3 }, Some("wave"))
     );
+    let at = error.applied_at().unwrap();
+    assert_eq!((at.file(), at.line()), (file!(), line));
 }
 
 #[test]

@@ -26,7 +26,7 @@ use crate::thread::{is_grad_enabled, unrecorded};
 pub struct Elementwise<F>(PhantomData<F>);
 
 impl<F: Function> Elementwise<F> {
-    /// Applies the function, whose attribute is `at`, to tensors. The inputs at `places` have gradients.
+    /// Applies the function to tensors. The inputs at `places` have gradients.
     ///
     /// # Panics
     /// If the inputs do not broadcast.
@@ -34,7 +34,6 @@ impl<F: Function> Elementwise<F> {
     pub fn apply<T, D, L, G, const I: usize, const O: usize, const E: usize>(
         loops: L,
         derivatives: impl FnOnce(L) -> Derivatives<G>,
-        at: &'static Location<'static>,
         inputs: [&Tensor<T, D>; I],
         places: &'static [usize; E],
     ) -> [Tensor<T, D>; O]
@@ -60,7 +59,7 @@ impl<F: Function> Elementwise<F> {
         let function = Shared::new(NamedLoops {
             name: F::NAME,
             order: loops.order() + usize::from(are_gradients),
-            at,
+            applied_at: Location::caller(),
             are_gradients,
             loops,
         });

@@ -18,8 +18,8 @@ pub(super) struct NamedLoops<L: ?Sized> {
     pub(super) name: &'static str,
     /// The number of times that the function can be differentiated.
     pub(super) order: usize,
-    /// The place of the function's attribute.
-    pub(super) at: &'static Location<'static>,
+    /// The line that applied the function: the nodes of its derivatives are made elsewhere.
+    pub(super) applied_at: &'static Location<'static>,
     /// Whether the loops compute the function's gradients, as the attribute gives them, instead of the function.
     pub(super) are_gradients: bool,
     pub(super) loops: L,
@@ -75,7 +75,7 @@ impl<T: Element> NamedLoops<dyn Loops<T>> {
         Err(Exceeded {
             function: self.name,
             order: self.order,
-            at: self.at,
+            applied_at: self.applied_at,
         })
     }
 

@@ -11,8 +11,8 @@ thread_local! {
     pub(super) static WATCHING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `body`, in which a backward pass fails if a gradient is not a number; the error names the function that
-/// computed the gradient.
+/// Runs `body`, in which a backward pass fails if a gradient is NaN; the error names the function that computed the
+/// gradient. An infinite gradient, such as that of `sqrt` at 0, is not an error. Outside, NaN passes through silently.
 ///
 /// Every gradient is read, which takes time: use it to find a fault. Errors have the line of `apply` in any case.
 ///

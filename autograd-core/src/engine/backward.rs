@@ -33,6 +33,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// assert_eq!(x.grad(), Some(array![2.0, 4.0]));
     /// # Ok::<(), pullback::Error>(())
     /// ```
+    #[track_caller]
     pub fn backward(&self) -> Result<(), Error> {
         Backward::of(self).run()
     }
@@ -41,6 +42,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     ///
     /// # Errors
     /// See [`backward`](Self::backward); also if `grad` does not have the shape of the tensor.
+    #[track_caller]
     pub fn backward_with(&self, grad: Array<T, D>) -> Result<(), Error> {
         Backward::of(self).seed(grad).run()
     }
@@ -79,6 +81,7 @@ pub struct Backward<'a, T, D> {
 
 impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
     /// Returns the options of a pass from `output`.
+    #[track_caller]
     pub fn of(output: &'a Tensor<T, D>) -> Self {
         Self {
             roots: Roots::of(output),
@@ -109,7 +112,7 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
     /// Accumulates only the gradients of these tensors, and calls only the backward functions between them and the
     /// outputs. The tensors need not be leaves: then [`grad`](Tensor::grad) of a computed tensor returns its gradient.
     pub fn inputs<I: InputTensors>(self, inputs: I) -> Self {
-        let edges = input_edges(&inputs.to_tensors().into_erased())
+        let edges = input_edges(&inputs.to_tensors().into_erased(), self.roots.called_at)
             .map(|edges| edges.into_iter().cloned().collect());
         Self {
             inputs: Some(edges),
@@ -158,11 +161,13 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
     ///
     /// # Errors
     /// See [`Tensor::backward`]; also if the list of inputs is empty, or an input does not require grad.
+    #[track_caller]
     pub fn run(self) -> Result<(), Error> {
+        let called_at = self.roots.called_at;
         let roots = self.roots.finish(self.create_graph)?;
         let inputs = self.inputs.transpose()?;
         if inputs.as_ref().is_some_and(Vec::is_empty) {
-            return Err(Error::new(ErrorKind::NoInputs));
+            return Err(ErrorKind::NoInputs.at(called_at));
         }
         if let Some(root) = roots.iter().find(|root| root.depth > 0) {
             // Nodes save no tangents: the derivatives of the gradients would be lost silently.

@@ -64,7 +64,6 @@ pub struct Grad<'a, T, D> {
     create_graph: bool,
     retain_graph: bool,
     allow_unused: bool,
-    called_at: &'static Location<'static>,
 }
 
 impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
@@ -76,7 +75,6 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
             create_graph: false,
             retain_graph: false,
             allow_unused: false,
-            called_at: Location::caller(),
         }
     }
 
@@ -93,7 +91,6 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
             create_graph: self.create_graph,
             retain_graph: self.retain_graph,
             allow_unused: self.allow_unused,
-            called_at: self.called_at,
         }
     }
 
@@ -126,6 +123,7 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
     ///
     /// # Errors
     /// See [`grad()`].
+    #[track_caller]
     pub fn run<I: InputTensors>(self, inputs: I) -> Result<I::Owned, Error> {
         let (create_graph, allow_unused) = (self.create_graph, self.allow_unused);
         let inputs = inputs.to_tensors();
@@ -157,6 +155,7 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
     /// assert!(dx.is_some() && none.is_none());
     /// # Ok::<(), pullback::Error>(())
     /// ```
+    #[track_caller]
     pub fn run_unused<I: InputTensors>(self, inputs: I) -> Result<I::Optional, Error> {
         let inputs = inputs.to_tensors();
         let lengths = inputs.lengths();
@@ -164,17 +163,19 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
         Ok(I::read_optional(lengths, &mut found.into_iter()))
     }
 
+    #[track_caller]
     fn gradients(
         self,
         inputs: &[AnyTensor],
         allow_unused: bool,
     ) -> Result<Vec<Option<AnyTensor>>, Error> {
+        let called_at = self.roots.called_at;
         let roots = self.roots.finish(self.create_graph)?;
-        let targets = input_edges(inputs)?;
+        let targets = input_edges(inputs, called_at)?;
         let depth = roots.iter().map(|root| root.depth).fold(0, u64::max);
         let failures = roots.iter().filter(|root| root.depth == depth);
         let failures = failures.map(|root| root.failure.clone());
-        let lost = LostTangents::new(depth, failures, self.create_graph, self.called_at);
+        let lost = LostTangents::new(depth, failures, self.create_graph, called_at);
         let roots = roots.into_iter().map(|root| (root.edge, root.seed));
         let found = in_mode(self.create_graph, || {
             let mut pass = Pass::new(self.create_graph, false);
@@ -182,7 +183,7 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
             // Before anything is freed: a pass that fails leaves the graph as it was.
             let missing = found.iter().position(Option::is_none);
             if let Some(position) = missing.filter(|_| !allow_unused) {
-                return Err(Error::new(ErrorKind::UnusedInput { position }));
+                return Err(ErrorKind::UnusedInput { position }.at(called_at));
             }
             if !self.retain_graph && !self.create_graph {
                 pass.free();
@@ -198,14 +199,17 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
 }
 
 /// Returns the edges of the inputs.
-pub(super) fn input_edges(inputs: &[AnyTensor]) -> Result<Vec<&Edge>, Error> {
+pub(super) fn input_edges<'i>(
+    inputs: &'i [AnyTensor],
+    called_at: &'static Location<'static>,
+) -> Result<Vec<&'i Edge>, Error> {
     inputs
         .iter()
         .enumerate()
         .map(|(position, input)| {
             input
                 .edge()
-                .ok_or_else(|| Error::new(ErrorKind::InputWithoutGrad { position }))
+                .ok_or_else(|| ErrorKind::InputWithoutGrad { position }.at(called_at))
         })
         .collect()
 }
@@ -242,6 +246,7 @@ impl LostTangents {
 }
 
 /// Returns the gradients at `targets` of a pass that starts with a gradient for each root. The graph is retained.
+#[track_caller]
 pub(crate) fn gradients(
     roots: Vec<(&Edge, AnyGradient)>,
     targets: &[&Edge],

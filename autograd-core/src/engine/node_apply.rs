@@ -71,6 +71,7 @@ impl Node {
     }
 
     /// Checks that there is a gradient for each output of this node, of its shape.
+    #[track_caller]
     fn check_outputs<T: Element>(&self, grads: &[Option<TensorD<T>>]) -> Result<(), Error> {
         let outputs = self.0.outputs();
         let (expected, found) = (outputs.len(), grads.len());
@@ -80,12 +81,13 @@ impl Node {
         for (grad, shape) in grads.iter().zip(outputs) {
             if let Some(grad) = grad.as_ref().filter(|grad| *shape != grad.to_shape()) {
                 let (expected, found) = (shape.unpack(), grad.to_shape());
-                return Err(Error::new(ErrorKind::SeedShape { expected, found }));
+                return Err(ErrorKind::SeedShape { expected, found }.at(Location::caller()));
             }
         }
         Ok(())
     }
 
+    #[track_caller]
     fn run(
         &self,
         mut grads: Vec<Option<AnyGradient>>,

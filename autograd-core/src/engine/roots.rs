@@ -1,5 +1,7 @@
 //! The outputs that a pass starts from.
 
+use std::panic::Location;
+
 use ndarray::{Array, Dimension};
 
 use crate::array::Buffer;
@@ -24,16 +26,17 @@ impl<'a> Root<'a> {
     pub(super) fn new<T: Element, D: Dimension>(
         output: &'a Tensor<T, D>,
         seed: Option<Gradient<T>>,
+        called_at: &'static Location<'static>,
     ) -> Result<Self, Error> {
         let shape = output.to_shape();
         let seed = match seed {
             Some(seed) if seed.buffer().shape()[..] == *output.shape() => seed,
             Some(seed) => {
                 let (expected, found) = (shape, seed.buffer().shape().clone());
-                return Err(Error::new(ErrorKind::SeedShape { expected, found }));
+                return Err(ErrorKind::SeedShape { expected, found }.at(called_at));
             }
             None if output.len() == 1 => Gradient::Owned(Buffer::filled(shape, T::one())),
-            None => return Err(Error::new(ErrorKind::NotScalar { shape })),
+            None => return Err(ErrorKind::NotScalar { shape }.at(called_at)),
         };
         // Nodes use neither the tangents of outputs nor those of seeds.
         let depth = match &seed {
@@ -45,7 +48,7 @@ impl<'a> Root<'a> {
                 .raw
                 .edge
                 .as_ref()
-                .ok_or_else(|| Error::new(ErrorKind::NoGraph))?,
+                .ok_or_else(|| ErrorKind::NoGraph.at(called_at))?,
             seed: AnyGradient::erase(seed),
             depth,
             failure: output.raw.failure(depth),
@@ -99,14 +102,18 @@ pub(super) struct Roots<'a, T, D> {
     former: Vec<Result<Root<'a>, Error>>,
     pub(super) last: &'a Tensor<T, D>,
     seed: Option<Gradient<T>>,
+    /// The line of the call that starts the pass.
+    pub(super) called_at: &'static Location<'static>,
 }
 
 impl<'a, T: Element, D: Dimension> Roots<'a, T, D> {
+    #[track_caller]
     pub(super) fn of(output: &'a Tensor<T, D>) -> Self {
         Self {
             former: Vec::new(),
             last: output,
             seed: None,
+            called_at: Location::caller(),
         }
     }
 
@@ -122,17 +129,20 @@ impl<'a, T: Element, D: Dimension> Roots<'a, T, D> {
         mut self,
         output: &'a Tensor<U, E>,
     ) -> Roots<'a, U, E> {
-        self.former.push(Root::new(self.last, self.seed));
+        let root = Root::new(self.last, self.seed, self.called_at);
+        self.former.push(root);
         Roots {
             former: self.former,
             last: output,
             seed: None,
+            called_at: self.called_at,
         }
     }
 
     /// Returns all roots. If the pass is not recorded, the seeds have no histories.
     pub(super) fn finish(mut self, create_graph: bool) -> Result<Vec<Root<'a>>, Error> {
-        self.former.push(Root::new(self.last, self.seed));
+        let root = Root::new(self.last, self.seed, self.called_at);
+        self.former.push(root);
         let finish = |root: Result<Root<'a>, Error>| {
             let root = root?;
             let seed = if create_graph {

@@ -344,8 +344,8 @@ impl ErrorKind {
             ),
             Self::NoForwardRule => write!(
                 f,
-                "forward mode on `{function}`, which has no `#[jvp]` rule: write a function with that \
-                 attribute beside its backward functions, as the page of `custom_function` shows"
+                "forward mode on `{function}`, which has no `#[jvp]` rule: write it as an `impl` block that has a \
+                 function with that attribute beside its backward functions, as the page of `custom_function` shows"
             ),
             Self::PassInForwardMode { pass } => write!(
                 f,

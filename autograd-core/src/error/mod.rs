@@ -118,13 +118,13 @@ impl Error {
 pub(crate) struct Exceeded {
     pub(crate) function: &'static str,
     pub(crate) order: usize,
-    /// The line of the attribute, which has the order.
-    pub(crate) at: &'static Location<'static>,
+    /// The line that applied the function.
+    pub(crate) applied_at: &'static Location<'static>,
 }
 
 impl Exceeded {
     pub(crate) fn error(&self) -> Error {
-        ErrorKind::OrderExceeded { order: self.order }.of(self.function, self.at)
+        ErrorKind::OrderExceeded { order: self.order }.of(self.function, self.applied_at)
     }
 }
 

@@ -75,7 +75,7 @@ impl Functional {
     /// let (x, w) = (Tensor::from(array![1.0]), Tensor::from(array![2.0]));
     /// let error = Functional::new().strict(true).jacobian(|(x, _)| x * 2.0, (&x, &w)).unwrap_err();
     /// assert_eq!(
-    ///     error.to_string(),
+    ///     error.message(),
     ///     "output 0 does not depend on input 1, which `strict` does not allow"
     /// );
     /// ```
@@ -267,9 +267,9 @@ fn check_seeds(outputs: &[AnyTensor], seeds: &[AnyTensor]) -> Result<(), Error> 
     let mut pairs = outputs.iter().zip(seeds);
     match pairs.find(|(output, seed)| output.shape() != seed.shape()) {
         None => Ok(()),
-        Some((output, seed)) => Err(Error::new(ErrorKind::SeedShape {
-            expected: output.shape().into(),
-            found: seed.shape().into(),
-        })),
+        Some((output, seed)) => {
+            let (expected, found) = (output.shape().into(), seed.shape().into());
+            Err(ErrorKind::SeedShape { expected, found }.at(Location::caller()))
+        }
     }
 }

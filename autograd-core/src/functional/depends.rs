@@ -19,22 +19,24 @@ impl Recording {
             (Some(output), _) => (Some(output), None),
             (None, input) => (None, input),
         };
-        Err(Error::new(ErrorKind::Independent {
+        let kind = ErrorKind::Independent {
             derivative,
             output,
             input,
-        }))
+        };
+        Err(kind.at(self.called_at))
     }
 
     /// Returns an error for an output that does not depend on each of the inputs.
     pub(super) fn check_each(&self, derivative: Derivative) -> Result<(), Error> {
         for (output, depends) in self.depends().iter().enumerate() {
             if let Some(input) = depends.iter().position(|depends| !depends) {
-                return Err(Error::new(ErrorKind::Independent {
+                let kind = ErrorKind::Independent {
                     derivative,
                     output: Some(output),
                     input: Some(input),
-                }));
+                };
+                return Err(kind.at(self.called_at));
             }
         }
         Ok(())

@@ -357,7 +357,6 @@ pub(super) fn functions(
         let [#(#results),*] = #p::Elementwise::<Self>::apply(
             #loops,
             #derivatives,
-            const { ::core::panic::Location::caller() },
             [#(#inputs),*],
             &[#(#places),*],
         );

@@ -1,5 +1,6 @@
 //! Every variant of `Error`, and the mismatches of a gradient check.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use pullback::foreign::Recording;
@@ -199,7 +200,21 @@ fn independent() -> Vec<Error> {
 fn mapped() -> Vec<Error> {
     let x = Tensor::from(array![[1.0], [2.0]]);
     let of_constant = |x: &Vector| grad(&x.sum(), x);
-    vec![vmap(of_constant, Axis(0), &x).unwrap_err()]
+    let kept = Mutex::new(None);
+    let keep = |x: &Vector| {
+        kept.lock().expect("no panic").replace(x * 2.0);
+        x.sum()
+    };
+    let _ = vmap(
+        keep,
+        Axis(0),
+        &Tensor::from(array![[1.0]]).set_requires_grad(true),
+    );
+    let kept = kept.into_inner().expect("no panic").expect("a tensor");
+    vec![
+        vmap(of_constant, Axis(0), &x).unwrap_err(),
+        kept.sum().backward().unwrap_err(),
+    ]
 }
 
 /// Errors of matrices that have no inverse, determinant or factor.

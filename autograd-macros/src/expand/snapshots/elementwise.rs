@@ -80,7 +80,6 @@ const _: () = {
             >::apply(
                 __p::Blocks::<_, 2, 1, 2>(SquashFormula {}),
                 __p::Derivatives::Generated,
-                const { ::core::panic::Location::caller() },
                 [x, limit],
                 &[0, 1],
             );

@@ -124,7 +124,6 @@ const _: () = {
                 |loops| __p::Derivatives::Given(
                     __p::Blocks::<_, 3, 2, 1>(QuantizedGradients(loops.0)),
                 ),
-                const { ::core::panic::Location::caller() },
                 [x, step],
                 &[0],
             );
