@@ -1,6 +1,6 @@
 //! The functions that several tests define gradients of.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::panic::{self, AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
@@ -13,23 +13,31 @@ use pullback::prelude::*;
 
 /// Returns the message of a call's panic, and the file and line of the panic.
 pub fn panic_of<R>(call: impl FnOnce() -> R) -> (String, String, u32) {
+    let (message, mut places) = panics_of(call);
+    let (file, line) = places.pop().expect("a place");
+    (message, file, line)
+}
+
+/// Returns the message of a call's panic, and the files and lines of the panics until then: a panic inside of a function
+/// is followed by one at the line of the call.
+pub fn panics_of<R>(call: impl FnOnce() -> R) -> (String, Vec<(String, u32)>) {
     thread_local! {
-        static PANICKED_AT: Cell<Option<(String, u32)>> = const { Cell::new(None) };
+        static PANICKED_AT: RefCell<Vec<(String, u32)>> = const { RefCell::new(Vec::new()) };
     }
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let former = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
             let at = info.location().map(|at| (at.file().to_owned(), at.line()));
-            PANICKED_AT.set(at);
+            PANICKED_AT.with_borrow_mut(|places| places.extend(at));
             former(info);
         }));
     });
+    PANICKED_AT.take();
     let Err(panic) = catch_unwind(AssertUnwindSafe(call)) else {
         panic!("nothing was refused")
     };
-    let (file, line) = PANICKED_AT.take().expect("a place");
-    (panic_text(&*panic).to_owned(), file, line)
+    (panic_text(&*panic).to_owned(), PANICKED_AT.take())
 }
 
 /// y = x Wᵀ + b

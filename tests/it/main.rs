@@ -43,6 +43,7 @@ mod mistakes;
 mod modules;
 mod optim;
 mod package;
+mod panics;
 mod pruning;
 mod public_api;
 mod renamed;

@@ -8,7 +8,7 @@ use crate::function::ForwardCall;
 use crate::saved::{Saved, SavedList};
 use crate::tape::Edge;
 use crate::tensor::Tensor;
-use autograd_kernels::Element;
+use autograd_kernels::{Element, Shape};
 
 /// Tensors that can be viewed as arrays: arguments, saved lists, the tangents of a list.
 pub trait View: Copy {
@@ -40,6 +40,9 @@ pub trait Argument: View + Save {
 
     /// Returns the edges of the tensors.
     fn edges(self) -> Vec<Option<Edge>>;
+
+    /// Returns the shapes of the tensors, for a message.
+    fn shapes(self) -> Vec<Shape>;
 
     /// Returns the primal below the depth of `call`, and the tangent.
     fn split(self, call: &mut ForwardCall) -> (Self::Primal, Self::Tangent);
@@ -80,6 +83,10 @@ impl<T: Element, D: Dimension> Argument for &Tensor<T, D> {
 
     fn edges(self) -> Vec<Option<Edge>> {
         vec![self.edge()]
+    }
+
+    fn shapes(self) -> Vec<Shape> {
+        vec![self.to_shape()]
     }
 
     fn split(self, call: &mut ForwardCall) -> (Self::Primal, Self::Tangent) {
@@ -123,6 +130,10 @@ impl<T: Element, D: Dimension> Argument for Option<&Tensor<T, D>> {
 
     fn edges(self) -> Vec<Option<Edge>> {
         vec![self.edge()]
+    }
+
+    fn shapes(self) -> Vec<Shape> {
+        self.into_iter().map(Tensor::to_shape).collect()
     }
 
     fn split(self, call: &mut ForwardCall) -> (Self::Primal, Self::Tangent) {
@@ -169,6 +180,10 @@ impl<T: Element, D: Dimension> Argument for &[&Tensor<T, D>] {
 
     fn edges(self) -> Vec<Option<Edge>> {
         self.iter().map(|tensor| tensor.edge()).collect()
+    }
+
+    fn shapes(self) -> Vec<Shape> {
+        self.iter().map(|tensor| tensor.to_shape()).collect()
     }
 
     fn split(self, call: &mut ForwardCall) -> (Self::Primal, Self::Tangent) {

@@ -13,11 +13,12 @@ pub use crate::array::PackedShape;
 pub use crate::catalogue::Entry;
 pub use crate::elementwise::{Derivatives, Elementwise, values};
 pub use crate::error::Error;
+pub use crate::error::panic::{Panic, caught};
 pub use crate::function::{
     Call, EdgeList, ForwardCall, Function, GradOutput, GradOutputs, InPlace, InputSignature,
     IntoGradient, IntoGradients, IntoOutput, IntoSource, IntoTangent, IntoTangents, Lists, Once,
     Order, Origin, OutputList, OutputSignature, Restore, Rule, SavedItem, SavedItems, SavedNumber,
-    SavedSignature, SavedValue, Signature, attach, meta, record,
+    SavedSignature, SavedValue, Signature, attach, forward_panicked, meta, record, shapes_of,
 };
 pub use crate::gradcheck::Gradcheck;
 pub use crate::gradcheck::batch::{EXAMPLES, batch, example, vmap};

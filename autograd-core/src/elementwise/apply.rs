@@ -8,13 +8,14 @@ use ndarray::{Array, Dimension};
 
 use super::arrays::{constant, fitting};
 use super::directional::along;
-use super::forward::values;
+use super::forward::caught_values;
 use super::shared::{NamedLoops, Shared};
 use crate::Element;
 use crate::basic::{Add, Mul};
 use crate::error::Error;
 use crate::function::{
-    Call, ForwardCall, Function, GradOutput, Origin, Rule, SavedItems, attach, meta, record,
+    Call, ForwardCall, Function, GradOutput, Origin, Rule, SavedItems, attach, forward_panicked,
+    meta, record,
 };
 use crate::saved::Saved;
 use crate::tape::SavedInfo;
@@ -44,7 +45,14 @@ impl<F: Function> Elementwise<F> {
         G: Loops<T> + 'static,
     {
         let guard = unrecorded();
-        let outputs: [Array<T, D>; O] = values(F::NAME, &loops, &inputs.map(Tensor::view));
+        let outputs: [Array<T, D>; O] =
+            match caught_values(F::NAME, &loops, &inputs.map(Tensor::view)) {
+                Ok(outputs) => outputs,
+                Err(panic) => {
+                    let shapes = inputs.map(|input| vec![input.to_shape()]);
+                    forward_panicked(panic, &F::SIGNATURE, &shapes)
+                }
+            };
         drop(guard);
         let outputs = outputs.map(Tensor::from);
         let is_followed = |input: &&Tensor<T, D>| {

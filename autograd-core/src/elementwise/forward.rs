@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use autograd_kernels::{Element, Evaluation, Loops};
+use autograd_kernels::{Element, Evaluation, Loops, Shape};
 use ndarray::{Array, ArrayView, Dimension};
 
 use super::arrays::{common, of_outputs};
@@ -11,6 +11,7 @@ use super::plan::requires_grad;
 use super::shared::Shared;
 use crate::custom_function;
 use crate::error::Exceeded;
+use crate::error::panic::{Panic, caught};
 use crate::tensor::Tensor;
 
 /// Returns the outputs of an elementwise function.
@@ -23,7 +24,19 @@ pub fn values<T: Element, D: Dimension, const O: usize>(
     loops: &dyn Loops<T>,
     inputs: &[ArrayView<'_, T, D>],
 ) -> [Array<T, D>; O] {
-    each(outputs(name, loops, inputs))
+    let shape = shape_of_outputs(name, inputs);
+    each(evaluated(loops, inputs, &shape))
+}
+
+/// Returns the outputs of an elementwise function like [`values`], or the panic of its formula.
+#[track_caller]
+pub(super) fn caught_values<T: Element, D: Dimension, const O: usize>(
+    name: &str,
+    loops: &dyn Loops<T>,
+    inputs: &[ArrayView<'_, T, D>],
+) -> Result<[Array<T, D>; O], Panic> {
+    let shape = shape_of_outputs(name, inputs);
+    caught(|| each(evaluated(loops, inputs, &shape)))
 }
 
 /// Returns the items of a list that has one for each output.
@@ -33,13 +46,9 @@ fn each<X, const O: usize>(list: Vec<X>) -> [X; O] {
         .unwrap_or_else(|_| unreachable!("one for each output"))
 }
 
-/// Returns the outputs of an elementwise function as a list.
+/// Returns the shape that the inputs broadcast to.
 #[track_caller]
-fn outputs<T: Element, D: Dimension>(
-    name: &str,
-    loops: &dyn Loops<T>,
-    inputs: &[ArrayView<'_, T, D>],
-) -> Vec<Array<T, D>> {
+fn shape_of_outputs<T: Element, D: Dimension>(name: &str, inputs: &[ArrayView<'_, T, D>]) -> Shape {
     let shapes = inputs.iter().map(ArrayView::shape);
     let Some(shape) = common(shapes.clone()) else {
         panic!(
@@ -47,8 +56,17 @@ fn outputs<T: Element, D: Dimension>(
             shapes.collect::<Vec<_>>()
         )
     };
+    shape
+}
+
+/// Returns the outputs of an elementwise function as a list.
+fn evaluated<T: Element, D: Dimension>(
+    loops: &dyn Loops<T>,
+    inputs: &[ArrayView<'_, T, D>],
+    shape: &Shape,
+) -> Vec<Array<T, D>> {
     let inputs: Vec<_> = inputs.iter().map(|x| Some(x.view().into_dyn())).collect();
-    of_outputs(loops, Evaluation::Values, &inputs, &shape)
+    of_outputs(loops, Evaluation::Values, &inputs, shape)
 }
 
 impl<T: Element> Shared<T> {
@@ -74,7 +92,8 @@ impl<T: Element, D: Dimension> Values<T, D> {
         function: Shared<T>,
         needs: Vec<bool>,
     ) -> Vec<Array<T, D>> {
-        outputs(function.name, &function.loops, tensors)
+        let shape = shape_of_outputs(function.name, tensors);
+        evaluated(&function.loops, tensors, &shape)
     }
 
     #[backward(tensors)]

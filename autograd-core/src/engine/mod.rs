@@ -23,6 +23,7 @@ pub(crate) use inputs::{LostTangents, gradients, gradients_above};
 pub use roots::Seed;
 pub use trace::{TraceEvent, trace};
 
+use crate::error::panic::catching_passes;
 use crate::saved;
 use crate::thread::{self, Mode, Modes, cleanup, examples, replay, with_grad_mode};
 
@@ -49,6 +50,9 @@ pub(crate) fn is_ordered() -> bool {
 }
 
 /// Runs a pass, recorded under `create_graph`, on a thread with enough stack.
+#[track_caller]
 fn in_mode<R: Send>(create_graph: bool, pass: impl FnOnce() -> R + Send) -> R {
-    depth::with_room(|| cleanup::run_pass(|| with_grad_mode(create_graph, pass)))
+    catching_passes(|| {
+        depth::with_room(|| cleanup::run_pass(|| with_grad_mode(create_graph, pass)))
+    })
 }

@@ -2,6 +2,7 @@
 
 mod kind;
 mod mismatch;
+pub(crate) mod panic;
 
 pub use kind::ErrorKind;
 pub use mismatch::{Check, Derivative, Mismatch};

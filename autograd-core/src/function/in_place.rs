@@ -10,7 +10,7 @@ use ndarray::{Array, ArrayViewMut, Dimension};
 use crate::array::Buffer;
 use crate::tape::Edge;
 use crate::tensor::Tensor;
-use autograd_kernels::Element;
+use autograd_kernels::{Element, Shape};
 
 /// A tensor that forward borrows to write to, until [`finish`](Self::finish).
 ///
@@ -77,6 +77,11 @@ impl<'a, T: Element, D: Dimension> InPlace<'a, T, D> {
             // INVARIANT: without a copy, only this tensor holds its memory, and `self` borrows it exclusively.
             None => own_view_mut(self.tensor).expect("memory of the tensor's own"),
         }
+    }
+
+    /// Returns the shape, for a message.
+    pub fn shapes(&self) -> Vec<Shape> {
+        vec![self.tensor.to_shape()]
     }
 
     /// Sets the tensor's value to the written one. Its history is unchanged.

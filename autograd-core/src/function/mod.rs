@@ -11,6 +11,7 @@ mod in_place;
 mod items;
 mod lists;
 mod outputs;
+mod panics;
 mod record;
 mod signature;
 
@@ -22,6 +23,7 @@ pub use in_place::InPlace;
 pub use items::{SavedItem, SavedItems};
 pub use lists::Lists;
 pub use outputs::OutputList;
+pub use panics::{forward_panicked, shapes_of};
 pub(crate) use record::output_edge;
 pub use record::{IntoOutput, Rule, SavedNumber, SavedValue, attach, meta, record};
 pub use signature::{InputSignature, Order, OutputSignature, SavedSignature, Signature};

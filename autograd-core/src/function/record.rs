@@ -9,9 +9,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ndarray::{Array, Dimension};
 
 use crate::array::PackedShape;
+use crate::error::panic::caught;
 use crate::error::{Error, ErrorKind};
 use crate::function::EdgeList;
 use crate::function::lists::owner;
+use crate::function::panics::backward_panicked;
 use crate::function::{Call, OutputList, SavedItems, Signature};
 use crate::tape::{
     self, BackwardCall, Edge, Header, Node, NoteSaved, RawTensor, TapeNode, drop_edges, drop_held,
@@ -231,10 +233,17 @@ impl<S: Clone, E: EdgeList, O: OutputList> FunctionNode<S, E, O> {
         let Some(saved) = saved else {
             return Err(call.node.error(ErrorKind::Freed));
         };
+        let (node, signature) = (call.node, self.rule.signature);
         let ends = [self.edges.ends(), self.outputs.ends()];
-        let mut call = Call::new(call, self.rule.signature, ends);
-        (self.rule.backward)(saved, &mut call)?;
-        call.finish()
+        let run = || {
+            let mut call = Call::new(call, signature, ends);
+            (self.rule.backward)(saved, &mut call)?;
+            call.finish()
+        };
+        match caught(run) {
+            Ok(result) => result,
+            Err(panic) => backward_panicked(panic, node, signature),
+        }
     }
 }
 

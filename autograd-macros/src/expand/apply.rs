@@ -4,13 +4,13 @@
 //! is needed saves what backward functions can ask for and records one node.
 
 use proc_macro2::TokenStream;
-use quote::{quote, quote_spanned};
+use quote::{ToTokens as _, quote, quote_spanned};
 use syn::ext::IdentExt as _;
 use syn::{Ident, Type};
 
 use super::backward::nested;
 use super::interface::{finish, is_for_its_value, parameters, returns};
-use super::tokens::{at, element_and_dimension, in_form, local, number, reference};
+use super::tokens::{at, element_and_dimension, in_form, is_consumed, local, number, reference};
 use super::{context, forward_mode, interface, probes, save};
 use crate::docs;
 use crate::model::{Forward, FunctionModel, Input, Returned, Role, Source};
@@ -205,29 +205,69 @@ fn edges_and_needs(forward: &Forward, p: &TokenStream) -> (TokenStream, TokenStr
 /// Runs forward, takes apart what it returns and makes tensors of the float outputs.
 fn call(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let forward = &model.forward;
-    let function = &forward.ident;
-    let arguments = arguments(model, p);
-    let question = forward.fallible.is_some().then(|| quote!(?));
     let returned = forward.returned.iter().enumerate();
-    let pattern = returned
+    let returned: Vec<(&Ident, bool)> = returned
         .filter(|(_, returned)| !matches!(returned.role, Role::InPlace { .. }))
         .map(|(index, returned)| {
-            let name = &returned.name;
-            let is_saved = model
-                .saved
-                .iter()
-                .any(|saved| saved.source == Source::Returned(index));
-            if returned.role == Role::Intermediate && !is_saved {
-                quote!(_)
-            } else {
-                quote!(#name)
-            }
-        });
+            let source = Source::Returned(index);
+            let is_saved = model.saved.iter().any(|saved| saved.source == source);
+            (
+                &returned.name,
+                is_saved || returned.role != Role::Intermediate,
+            )
+        })
+        .collect();
+    let pattern = returned.iter().map(
+        |&(name, is_used)| {
+            if is_used { quote!(#name) } else { quote!(_) }
+        },
+    );
     let pattern = if forward.tuple {
         quote!((#(#pattern,)*))
     } else {
         quote!(#(#pattern)*)
     };
+    let used = returned.iter().filter(|(_, is_used)| *is_used);
+    let used = interface::tuple(used.map(|(name, _)| name.to_token_stream()));
+    let conversions = conversions(forward, p);
+    let (function, arguments) = (&forward.ident, arguments(model, p));
+    let ran = quote!(Self::#function(#(#arguments),*));
+    let (run, question) = if forward.fallible.is_some() {
+        let error = local("error");
+        let run = quote! {
+            match #ran {
+                ::core::result::Result::Ok(#pattern) => {
+                    #(#conversions)*
+                    ::core::result::Result::Ok(#used)
+                }
+                ::core::result::Result::Err(#error) => ::core::result::Result::Err(#error),
+            }
+        };
+        (run, Some(quote!(?)))
+    } else {
+        // A `()` at the end would be linted in the author's crate.
+        let result = returned
+            .iter()
+            .any(|(_, is_used)| *is_used)
+            .then_some(&used);
+        let run = quote!({ let #pattern = #ran; #(#conversions)* #result });
+        (run, None)
+    };
+    let unrecorded = local("unrecorded");
+    let (guard, finished) = in_place(forward, p);
+    let (consumed, run) = caught(forward, run, p);
+    quote! {
+        #guard
+        #consumed
+        let #unrecorded = #p::unrecorded();
+        let #used = #run #question;
+        ::core::mem::drop(#unrecorded);
+        #finished
+    }
+}
+
+/// Makes tensors of the float outputs.
+fn conversions(forward: &Forward, p: &TokenStream) -> Vec<TokenStream> {
     let conversions = forward.outputs().filter_map(|output| {
         output.tensor.as_ref()?;
         let (name, span, ty) = (
@@ -244,17 +284,54 @@ fn call(model: &FunctionModel, p: &TokenStream) -> TokenStream {
         };
         Some(quote_spanned!(span=> let #name: #ty = #converted;))
     });
-    // A guard rather than a closure: a panic of a `#[track_caller]` forward then names the caller's line.
-    let unrecorded = local("unrecorded");
-    let (guard, returned) = in_place(forward, p);
-    quote! {
-        #guard
-        let #unrecorded = #p::unrecorded();
-        let #pattern = Self::#function(#(#arguments),*) #question;
-        ::core::mem::drop(#unrecorded);
-        #returned
-        #(#conversions)*
+    conversions.collect()
+}
+
+/// Catches a panic of `run`, which runs forward, to pass it on with the shapes of the inputs. Returns also the statements
+/// that note the shapes of inputs that forward consumes.
+///
+/// Arrays become tensors inside of the closure: what it returns goes through memory, which costs 8 ns for an array.
+/// Built-in functions have no closure: a panic of a `#[track_caller]` forward then names the caller's line.
+fn caught(forward: &Forward, run: TokenStream, p: &TokenStream) -> (TokenStream, TokenStream) {
+    if std::env::var("CARGO_CRATE_NAME").is_ok_and(|name| name == "autograd_core") {
+        return (TokenStream::new(), run);
     }
+    let tensors = forward
+        .inputs
+        .iter()
+        .filter_map(|input| Some((input, input.tensor.as_ref()?)));
+    let (mut consumed, mut shapes) = (TokenStream::new(), Vec::new());
+    for (input, tensor) in tensors {
+        let name = &input.name;
+        shapes.push(if is_consumed(&tensor.ty) {
+            let shape = local(format_args!("shape_{}", name.unraw()));
+            let taken = if tensor.kind == Kind::Optional {
+                quote!(::core::option::Option::map(::core::option::Option::as_ref(&#name), #p::meta))
+            } else {
+                quote!(::core::option::Option::Some(#p::meta(&#name)))
+            };
+            consumed.extend(quote!(let #shape = #taken;));
+            quote!(#p::shapes_of(#shape))
+        } else if input.is_in_place() {
+            let guard = in_place_variable(input);
+            quote!(#guard.shapes())
+        } else {
+            let reference = reference(input, tensor);
+            quote!(#p::Argument::shapes(#reference))
+        });
+    }
+    let (returned, panic) = (local("returned"), local("panic"));
+    let run = quote! {
+        match #p::caught(|| #run) {
+            ::core::result::Result::Ok(#returned) => #returned,
+            ::core::result::Result::Err(#panic) => #p::forward_panicked(
+                #panic,
+                &<Self as #p::Function>::SIGNATURE,
+                &[#(#shapes),*],
+            ),
+        }
+    };
+    (consumed, run)
 }
 
 /// Borrows the inputs that forward writes to, before it runs, and stores in them what it wrote, after.

@@ -7,7 +7,7 @@ use pullback::ndarray::{Array1, ArrayView1, ArrayViewMut2, array};
 use pullback::prelude::*;
 use pullback::{Check, Error, Mismatch, is_grad_enabled, jvp};
 
-use crate::functions::{Linear, leaf, panic_of};
+use crate::functions::{Linear, leaf, panics_of};
 
 thread_local! {
     static EXPECTED: Cell<u32> = const { Cell::new(0) };
@@ -15,7 +15,8 @@ thread_local! {
 
 /// The line of this file at which `run` panics.
 fn line_of_panic(run: impl FnOnce()) -> u32 {
-    let (_, file, line) = panic_of(run);
+    // The first: that of the caller follows.
+    let (file, line) = panics_of(run).1.swap_remove(0);
     assert_eq!(file, file!());
     line
 }

@@ -66,7 +66,22 @@ const _: () = {
                 true,
             );
             let unrecorded = __p::unrecorded();
-            let () = Self::forward(in_place_x.view(), in_place_calls.view())?;
+            let () = match __p::caught(|| match Self::forward(
+                in_place_x.view(),
+                in_place_calls.view(),
+            ) {
+                ::core::result::Result::Ok(()) => ::core::result::Result::Ok(()),
+                ::core::result::Result::Err(error) => ::core::result::Result::Err(error),
+            }) {
+                ::core::result::Result::Ok(returned) => returned,
+                ::core::result::Result::Err(panic) => {
+                    __p::forward_panicked(
+                        panic,
+                        &<Self as __p::Function>::SIGNATURE,
+                        &[in_place_x.shapes(), in_place_calls.shapes()],
+                    )
+                }
+            }?;
             ::core::mem::drop(unrecorded);
             in_place_x.finish();
             in_place_calls.finish();

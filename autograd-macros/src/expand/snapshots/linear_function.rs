@@ -68,13 +68,29 @@ const _: () = {
             ];
             let needs = __p::needs(&edges);
             let unrecorded = __p::unrecorded();
-            let output = Self::forward(
-                __p::View::view(input),
-                __p::View::view(weight),
-                __p::View::view(bias),
-            );
+            let output = match __p::caught(|| {
+                let output = Self::forward(
+                    __p::View::view(input),
+                    __p::View::view(weight),
+                    __p::View::view(bias),
+                );
+                let output: __p::Tensor2<f32> = __p::IntoOutput::into_output(output);
+                output
+            }) {
+                ::core::result::Result::Ok(returned) => returned,
+                ::core::result::Result::Err(panic) => {
+                    __p::forward_panicked(
+                        panic,
+                        &<Self as __p::Function>::SIGNATURE,
+                        &[
+                            __p::Argument::shapes(input),
+                            __p::Argument::shapes(weight),
+                            __p::Argument::shapes(bias),
+                        ],
+                    )
+                }
+            };
             ::core::mem::drop(unrecorded);
-            let output: __p::Tensor2<f32> = __p::IntoOutput::into_output(output);
             if !__p::any(&needs) {
                 return output;
             }

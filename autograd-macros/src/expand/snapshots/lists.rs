@@ -64,12 +64,27 @@ const _: () = {
             ]);
             let needs = edges.needs();
             let unrecorded = __p::unrecorded();
-            let output = Self::forward(
-                &__p::View::view(&parts[..]),
-                __p::View::view(weight),
-            );
+            let output = match __p::caught(|| {
+                let output = Self::forward(
+                    &__p::View::view(&parts[..]),
+                    __p::View::view(weight),
+                );
+                let output: __p::Tensor1<f64> = __p::IntoOutput::into_output(output);
+                output
+            }) {
+                ::core::result::Result::Ok(returned) => returned,
+                ::core::result::Result::Err(panic) => {
+                    __p::forward_panicked(
+                        panic,
+                        &<Self as __p::Function>::SIGNATURE,
+                        &[
+                            __p::Argument::shapes(&parts[..]),
+                            __p::Argument::shapes(weight),
+                        ],
+                    )
+                }
+            };
             ::core::mem::drop(unrecorded);
-            let output: __p::Tensor1<f64> = __p::IntoOutput::into_output(output);
             if !__p::any(&needs) {
                 return output;
             }

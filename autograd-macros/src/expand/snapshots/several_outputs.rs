@@ -130,17 +130,36 @@ const _: () = {
                 needs[0] || needs[1],
                 || <Mode as __p::SaveValue>::save(&mode),
             );
+            let shape_x = ::core::option::Option::Some(__p::meta(&x));
             let unrecorded = __p::unrecorded();
-            let (y, scale, rank, mean, count) = Self::forward(
+            let (y, scale, rank, mean, count) = match __p::caught(|| match Self::forward(
                 __p::Tensor::into_array(x),
                 gain,
                 __p::View::view(mask),
                 axes,
                 mode,
-            )?;
+            ) {
+                ::core::result::Result::Ok((y, scale, rank, mean, count)) => {
+                    let y: __p::Tensor2<f64> = __p::IntoOutput::into_output(y);
+                    let scale: __p::Tensor1<f64> = __p::IntoOutput::into_output(scale);
+                    ::core::result::Result::Ok((y, scale, rank, mean, count))
+                }
+                ::core::result::Result::Err(error) => ::core::result::Result::Err(error),
+            }) {
+                ::core::result::Result::Ok(returned) => returned,
+                ::core::result::Result::Err(panic) => {
+                    __p::forward_panicked(
+                        panic,
+                        &<Self as __p::Function>::SIGNATURE,
+                        &[
+                            __p::shapes_of(shape_x),
+                            __p::Argument::shapes(gain),
+                            __p::Argument::shapes(mask),
+                        ],
+                    )
+                }
+            }?;
             ::core::mem::drop(unrecorded);
-            let y: __p::Tensor2<f64> = __p::IntoOutput::into_output(y);
-            let scale: __p::Tensor1<f64> = __p::IntoOutput::into_output(scale);
             if !__p::any(&needs) {
                 return ::core::result::Result::Ok((y, scale, rank));
             }

@@ -123,16 +123,30 @@ const _: () = {
             let needs = __p::needs(&edges);
             let saved_n = __p::save_if(needs[0], || __p::SavedNumber::new(&n));
             let unrecorded = __p::unrecorded();
-            let (y, count, _) = Self::forward(
+            let (y, count) = match __p::caught(|| match Self::forward(
                 __p::View::view(x),
                 __p::View::view(mask),
                 n,
                 axes,
                 label,
                 f,
-            )?;
+            ) {
+                ::core::result::Result::Ok((y, count, _)) => {
+                    let y: __p::Tensor<T, D> = __p::IntoOutput::into_output(y);
+                    ::core::result::Result::Ok((y, count))
+                }
+                ::core::result::Result::Err(error) => ::core::result::Result::Err(error),
+            }) {
+                ::core::result::Result::Ok(returned) => returned,
+                ::core::result::Result::Err(panic) => {
+                    __p::forward_panicked(
+                        panic,
+                        &<Self as __p::Function>::SIGNATURE,
+                        &[__p::Argument::shapes(x), __p::Argument::shapes(mask)],
+                    )
+                }
+            }?;
             ::core::mem::drop(unrecorded);
-            let y: __p::Tensor<T, D> = __p::IntoOutput::into_output(y);
             if !__p::any(&needs) {
                 return ::core::result::Result::Ok((y, count));
             }
