@@ -1,6 +1,7 @@
 //! Methods that register and remove hooks.
 
 use std::fmt;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use ndarray::{Dimension, IxDyn};
@@ -27,6 +28,10 @@ use autograd_kernels::Element;
 /// # Ok::<(), pullback::Error>(())
 /// ```
 pub struct HookHandle(Weak<dyn Remove>);
+
+/// A hook is removed as a whole or not at all.
+impl UnwindSafe for HookHandle {}
+impl RefUnwindSafe for HookHandle {}
 
 /// A registered hook of any kind.
 trait Remove: Send + Sync {

@@ -19,6 +19,7 @@ pub use packed::PackedShape;
 
 use std::any::Any;
 use std::fmt;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use ndarray::{Array, ArrayView, Dimension, IxDyn, ShapeBuilder};
 
@@ -74,6 +75,10 @@ impl<T> Drop for Memory<T> {
         memory::give_back(std::mem::take(&mut self.0));
     }
 }
+
+/// No code writes to a buffer that another handle could see after a panic.
+impl<T> UnwindSafe for Buffer<T> {}
+impl<T> RefUnwindSafe for Buffer<T> {}
 
 impl<T> Clone for Buffer<T> {
     #[inline]

@@ -58,7 +58,7 @@ pub use saved_info::SavedInfo;
 use std::cell::Cell;
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::panic::Location;
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -149,6 +149,11 @@ impl Node {
         self.0.flag().load(Ordering::Relaxed)
     }
 }
+
+/// A panic leaves no node half changed: user code runs on copies of what a node saves, with no lock held, and a pass
+/// that panics changes nothing.
+impl UnwindSafe for Node {}
+impl RefUnwindSafe for Node {}
 
 /// Handles on the same node are equal.
 impl PartialEq for Node {
