@@ -9,6 +9,7 @@ use ndarray::{DimMax, Dimension};
 
 use super::{Add, AddScalar, Div, DivScalar, Mul, MulScalar, Neg, ScalarDiv, ScalarSub, Sub};
 use crate::{Element, Shape, tensor::Tensor};
+use autograd_kernels::{checks, memory};
 
 /// The dimension that two operands broadcast to.
 pub(crate) type Common<D, E> = <D as DimMax<E>>::Output;
@@ -56,6 +57,13 @@ where
             y.shape()
         )
     };
+    assert!(
+        memory::has_room::<T>(checks::size(&shape).unwrap_or(usize::MAX)),
+        "{operator} of shapes {:?} and {:?}: there is no memory for a result of shape {shape} of {}",
+        x.shape(),
+        y.shape(),
+        T::TYPE
+    );
     (broadcast_operand(x, &shape), broadcast_operand(y, &shape))
 }
 

@@ -27,6 +27,7 @@ const LONG: usize = 512;
 /// let x = array![[1.0, -2.0]];
 /// assert_eq!(map(&x.view(), f64::abs), array![[1.0, 2.0]]);
 /// ```
+#[track_caller]
 pub fn map<T: Copy + Sync, U: Send, D: Dimension>(
     x: &ArrayView<'_, T, D>,
     f: impl Fn(T) -> U + Sync,
@@ -40,6 +41,7 @@ pub fn map<T: Copy + Sync, U: Send, D: Dimension>(
 /// Returns what [`map`] returns, of a view that is not in row-major order. Not inlined: its code would be in the way of
 /// small arrays that are.
 #[inline(never)]
+#[track_caller]
 fn map_apart<T: Copy + Sync, U: Send, D: Dimension>(
     x: &ArrayView<'_, T, D>,
     f: impl Fn(T) -> U + Sync,
@@ -106,6 +108,7 @@ pub fn zip_times<T: Element, D: Dimension>(
 /// Returns what [`zip`] returns, of views of which one is not in row-major order. Not inlined: its code would be in the
 /// way of small arrays that are.
 #[inline(never)]
+#[track_caller]
 fn zip_apart<T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
     x: &ArrayView<'_, T, D>,
     y: &ArrayView<'_, U, D>,
@@ -124,13 +127,17 @@ fn zip_apart<T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
                 let (x, y) = (in_row_major(x), in_row_major(y));
                 zip(&x.view(), &y.view(), f)
             }
-            _ => Zip::from(x).and(y).map_collect(|&a, &b| f(a, b)),
+            _ => {
+                memory::require::<V>(x.len());
+                Zip::from(x).and(y).map_collect(|&a, &b| f(a, b))
+            }
         },
     }
 }
 
 /// Returns the array of the shape of `like` of `f` of each element.
 #[inline]
+#[track_caller]
 fn map_slice<L, T: Copy + Sync, U: Send, D: Dimension>(
     like: &ArrayView<'_, L, D>,
     x: &[T],
@@ -144,6 +151,7 @@ fn map_slice<L, T: Copy + Sync, U: Send, D: Dimension>(
 
 /// Returns the array of the shape of `like` of `f` of the elements of both.
 #[inline]
+#[track_caller]
 fn zip_slices<L, T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
     like: &ArrayView<'_, L, D>,
     x: &[T],
@@ -157,6 +165,7 @@ fn zip_slices<L, T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
 }
 
 /// Returns the array of `f` of the elements of both, block by block.
+#[track_caller]
 fn zip_blocks<T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
     x: &ArrayView<'_, T, D>,
     y: &ArrayView<'_, U, D>,
@@ -203,6 +212,7 @@ fn zip_rows<T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
 
 /// Returns an array of the shape of `like`, of as many elements.
 #[inline]
+#[track_caller]
 fn collect<T, U, D: Dimension>(
     like: &ArrayView<'_, T, D>,
     each: impl ExactSizeIterator<Item = U>,
@@ -220,6 +230,7 @@ fn collect<T, U, D: Dimension>(
 /// Returns an array of the shape of `like`, all of whose elements `fill` writes. Not inlined: small arrays are never
 /// made here, and its code would be in their way.
 #[inline(never)]
+#[track_caller]
 pub(crate) fn filled<T, U, D: Dimension>(
     like: &ArrayView<'_, T, D>,
     fill: impl FnOnce(&mut [MaybeUninit<U>]),

@@ -20,6 +20,7 @@ const LANES: usize = 8;
 /// let transposed = row_major(&x.t());
 /// assert_eq!(transposed.as_slice(), Some(&[1.0, 3.0, 2.0, 4.0][..]));
 /// ```
+#[track_caller]
 pub fn row_major<T: Copy, D: Dimension>(x: &ArrayView<'_, T, D>) -> Array<T, D> {
     let mut elements = memory::take(x.len());
     match (x.as_slice(), transposed_axis(x), x.first()) {

@@ -7,8 +7,8 @@
 //! This needs no setup. Read first [`set_limit`], if memory is short, and [`empty_cache`], which frees the memory.
 //!
 //! The cache is bounded: by [`set_limit`], and by the memory that was in use at one time, as only memory that was
-//! taken here is returned here. Small arrays are left to the allocator. If there is no memory for a large array, the
-//! panic has the number of its elements, and can be caught.
+//! taken here is returned here. Small arrays are left to the allocator. If there is no memory for a large array, there
+//! is a panic with the number of its elements, which can be caught; of operators that broadcast, with their shapes.
 //!
 //! ```
 //! use pullback::kernels::memory;
@@ -32,6 +32,9 @@ const SMALLEST: usize = 64 << 10;
 
 /// The most sizes of arrays that are distinguished.
 const SIZES: usize = 64;
+
+/// The size in bytes from which on [`has_room`] asks.
+const LARGE: usize = 1 << 30;
 
 static CACHE: Mutex<Cache> = Mutex::new(Cache {
     sizes: Vec::new(),
@@ -63,8 +66,26 @@ pub fn empty_cache() {
     drop(sizes);
 }
 
+/// Returns whether there is memory for `length` elements. Asked for large arrays alone: others are taken.
+#[doc(hidden)]
+pub fn has_room<T>(length: usize) -> bool {
+    length.saturating_mul(size_of::<T>()) < LARGE
+        || Vec::<T>::new().try_reserve_exact(length).is_ok()
+}
+
+/// Checks that there is memory for `length` elements, before code of others allocates it: the allocator would end the
+/// program.
+///
+/// # Panics
+/// If there is none.
+#[track_caller]
+pub(crate) fn require<T>(length: usize) {
+    assert!(has_room::<T>(length), "{}", no_memory::<T>(length));
+}
+
 /// Returns an empty vector with room for `length` elements.
 #[inline]
+#[track_caller]
 #[doc(hidden)]
 pub fn take<T>(length: usize) -> Vec<T> {
     if length.saturating_mul(size_of::<T>()) < SMALLEST {
@@ -73,6 +94,14 @@ pub fn take<T>(length: usize) -> Vec<T> {
     take_large(length)
 }
 
+/// The message of a panic.
+#[cold]
+fn no_memory<T>(length: usize) -> String {
+    let element = std::any::type_name::<T>();
+    format!("there is no memory for {length} elements of {element}")
+}
+
+#[track_caller]
 fn take_large<T>(length: usize) -> Vec<T> {
     let former = Layout::array::<T>(length)
         .ok()
@@ -81,11 +110,7 @@ fn take_large<T>(length: usize) -> Vec<T> {
         let mut fresh = Vec::new();
         // The shape may be a mistake: a panic, where the allocator would end the program.
         let reserved = fresh.try_reserve_exact(length);
-        assert!(
-            reserved.is_ok(),
-            "there is no memory for {length} elements of {}",
-            std::any::type_name::<T>()
-        );
+        assert!(reserved.is_ok(), "{}", no_memory::<T>(length));
         huge_pages::advise(fresh.spare_capacity_mut());
         return fresh;
     };

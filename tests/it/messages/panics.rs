@@ -85,6 +85,8 @@ fn functions() -> Messages {
     let (x, m) = (leaf([1.0, 2.0]), matrix(2, 3));
     refused! {
         &x + &leaf([1.0, 2.0, 3.0]);
+        matrix(4_000_000, 1) * matrix(1, 4_000_000);
+        matrix(4_000_000, 1).matmul(&matrix(1, 4_000_000));
         m.matmul(&matrix(2, 3));
         m.linear(&matrix(4, 2), None);
         m.broadcast_to::<Ix1>(&[3]);

@@ -39,7 +39,7 @@ pub(crate) use product::{Operand, Product};
 pub fn matmul<T: Element>(a: &ArrayView2<'_, T>, b: &ArrayView2<'_, T>) -> Array2<T> {
     let lengths = lengths(a, b);
     let [rows, _, columns] = lengths;
-    let size = size(rows, columns);
+    let size = size::<T>(rows, columns);
     let mut elements = memory::take(size);
     let product = Product {
         lengths,
@@ -133,7 +133,7 @@ pub fn affine<T: Element>(
         bias.shape(),
         counted(columns, "column", "columns")
     );
-    let mut elements = memory::take(size(rows, columns));
+    let mut elements = memory::take(size::<T>(rows, columns));
     // A row at once: element by element would take a tenth of the product's time.
     let bias = bias.to_vec();
     for _ in 0..rows {
@@ -148,11 +148,11 @@ pub fn affine<T: Element>(
 
 /// Returns the number of elements of a product.
 #[track_caller]
-fn size(rows: usize, columns: usize) -> usize {
-    let Some(size) = checks::size(&[rows, columns]) else {
-        panic!("a product of {rows} rows and {columns} columns has too many elements")
-    };
-    size
+fn size<T>(rows: usize, columns: usize) -> usize {
+    match checks::size(&[rows, columns]) {
+        Some(size) if memory::has_room::<T>(size) => size,
+        _ => panic!("a product of {rows} rows and {columns} columns: there is no memory for it"),
+    }
 }
 
 /// Returns the rows, summands and columns of a product.
