@@ -53,6 +53,11 @@ impl fmt::Display for ElementType {
 /// It has the functions of ndarray's [`NdFloat`] (`T::exp`, `T::sqrt`, `T::zero()`, …) and
 /// conversions from and to `f64`, so that a function can be written once for both types. It cannot be
 /// implemented for other types.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be an element of a tensor",
+    label = "not `f32` or `f64`",
+    note = "complex numbers are not supported: use pairs of numbers, in a last axis of length 2"
+)]
 pub trait Element: NdFloat + Default + std::iter::Sum + sealed::Sealed + 'static {
     /// This type at run time.
     const TYPE: ElementType;
