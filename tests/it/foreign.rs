@@ -98,11 +98,11 @@ fn the_callers_memory_is_never_written_to() {
 }
 
 /// Returns fewer elements each time that it is looked at.
-struct Shrinking(std::sync::atomic::AtomicUsize);
+struct Shrinking(AtomicUsize);
 
 impl AsRef<[f64]> for Shrinking {
     fn as_ref(&self) -> &[f64] {
-        let length = self.0.fetch_sub(1, std::sync::atomic::Ordering::Relaxed);
+        let length = self.0.fetch_sub(1, Ordering::Relaxed);
         &[1.0; 8][..length]
     }
 }
@@ -261,7 +261,7 @@ fn recordings_are_used_on_other_threads() {
     let sum = |x: &Tensor2<f64>| x.sum_axis(Axis(0));
     let ones = Array2::<f64>::ones((3, 2));
     let (run, _) = Recording::of(sum, vec![ones.clone().into()], &[true]).unwrap();
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
                 let grads = run.gradients(some(array![1.0, 2.0]), &[true]).unwrap();

@@ -12,6 +12,7 @@ use super::{apply, probes};
 use crate::docs;
 use crate::model::{Definition, Elementwise, Forward, FreeFunction, FunctionModel, Replaced};
 use crate::spell::{lasting, owned};
+use crate::strip;
 use crate::types::{Passing, bound, is_sized, peel};
 
 /// Generates `Squash::formula`, with the body as it is written.
@@ -54,6 +55,7 @@ pub(super) fn formula(
             FnArg::Receiver(_) => None,
         });
         let call = quote!(Self::#hidden(#(#names),*));
+        allow_unused(&mut formula, elementwise, body);
         formula.ident = hidden;
         quote! {
             #docs
@@ -85,6 +87,22 @@ pub(super) fn formula(
         impl #ident<#(#units),*> {
             #formula
             #(#gradients)*
+        }
+    }
+}
+
+/// Allows that the body does not use a parameter that a given derivative uses.
+fn allow_unused(formula: &mut Signature, elementwise: &Elementwise, body: &TokenStream) {
+    let given = elementwise.replaced.iter();
+    let names: Vec<&Ident> = given.flat_map(|given| &given.names).collect();
+    let unused = strip::unused(&names, body);
+    for argument in &mut formula.inputs {
+        if let FnArg::Typed(parameter) = argument
+            && bound(&parameter.pat).is_some_and(|name| unused.contains(&name))
+        {
+            parameter
+                .attrs
+                .push(parse_quote!(#[allow(unused_variables)]));
         }
     }
 }

@@ -936,7 +936,17 @@ pub mod strict_lints {
 
     scale!(Triple, 3.0, ArrayView1<f64>);
 
+    /// Whether x is positive, with a surrogate gradient, which alone uses its parameters.
+    #[custom_function(elementwise, grad(x) = grad_output * *slope / (1.0 + (alpha * x).square()))]
+    fn spike<T: Real>(x: T, alpha: T, slope: &f64) -> T {
+        if x > 0.0 { T::from(1.0) } else { T::from(0.0) }
+    }
+
     pub(super) fn main() {
+        let alpha = Tensor::from(Array1::<f64>::ones(2));
+        let x = Tensor::from(Array1::ones(2)).set_requires_grad(true);
+        spike(&x, &alpha, &2.0).sum().backward().unwrap();
+        assert_eq!(x.grad().unwrap(), Array1::ones(2));
         let x = Tensor::from(Array1::ones(2)).set_requires_grad(true);
         let (y, count) = functions::Add::apply(&x, Some(&x), functions::Mode::Scaled(vec![2.0]));
         let (z, _) = functions::Add::apply(&y, None, functions::Mode::Plain);
