@@ -117,6 +117,7 @@ pub mod how_the_engine_works {}
 /// [Write a function]: write_a_function
 /// [`kernels`]: crate::kernels
 /// [`checkpoint`]: fn@crate::checkpoint
+/// [`checkpoint_steps`]: crate::checkpoint_steps
 /// [`memory::set_limit`]: crate::memory::set_limit
 /// [`memory::empty_cache`]: crate::memory::empty_cache
 /// [`kernels::set_threads`]: crate::kernels::set_threads

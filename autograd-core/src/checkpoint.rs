@@ -1,5 +1,6 @@
 //! Checkpoints: recomputing values in the backward pass instead of saving them.
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::erased::{AnyTensor, InputTensors, OutputTensors};
@@ -38,7 +39,59 @@ where
     I: InputTensors,
     F: for<'a> Fn(I::Refs<'a>) -> O + Send + Sync + 'static,
 {
-    let inputs = inputs.to_tensors();
+    checkpointed::<I, _, _>(function, inputs.to_tensors())
+}
+
+/// Computes `state = step(&state, t)` for each `t` of `steps`, and returns the last state. The states at about √n of the
+/// n steps are saved, and the steps between two of them are computed again in a backward pass, as by [`checkpoint`]. So
+/// at most about 2√n states, with what their steps save, are in memory at a time, and each step is computed twice.
+///
+/// The state is a tensor by reference, a list, or a tuple of these; `step` returns the same types by value. Everything
+/// else that is true of [`checkpoint`] is true of `step`: tensors that it captures have gradients, derivatives of any
+/// order exist, and it must do the same in each call. Without steps, the state is returned as it is.
+///
+/// ```
+/// use pullback::ndarray::{Array1, Axis, s};
+/// use pullback::{Tensor, Tensor1, checkpoint_steps};
+///
+/// // 400 explicit steps of the heat equation on a ring of 64 cells.
+/// let start = Tensor::from(Array1::from_shape_fn(64, |i| f64::from(i == 32))).set_requires_grad(true);
+/// let end = checkpoint_steps(&start, 0..400, |u: &Tensor1<f64>, _step| {
+///     u + (u.roll(Axis(0), 1) + u.roll(Axis(0), -1) - u * 2.0) * 0.2
+/// });
+/// end.slice(s![..32]).sum().backward()?;
+/// // The part of the heat of each cell that comes to the first half.
+/// let parts = start.grad().expect("a gradient");
+/// assert!((parts.sum() - 32.0).abs() < 1e-9 && parts[16] > 0.7);
+/// # Ok::<(), pullback::Error>(())
+/// ```
+pub fn checkpoint_steps<I, F>(state: I, steps: Range<usize>, step: F) -> I::Owned
+where
+    I: InputTensors,
+    F: for<'a> Fn(I::Refs<'a>, usize) -> I::Owned + Send + Sync + 'static,
+{
+    let step = Arc::new(step);
+    let mut state = state.to_tensors();
+    let mut start = steps.start;
+    while start < steps.end {
+        // With √n of n steps in each part, as many parts; the parts that are left stay as long.
+        let end = steps.end.min(start + steps.len().isqrt().max(1));
+        let step = Arc::clone(&step);
+        let part = move |state: I::Refs<'_>| {
+            let first = step(state, start);
+            (start + 1..end).fold(first, |state, t| step(I::refs(&state), t))
+        };
+        state = checkpointed::<I, _, _>(part, state);
+        start = end;
+    }
+    state
+}
+
+fn checkpointed<I, O, F>(function: F, inputs: I::Owned) -> O
+where
+    I: InputTensors,
+    F: for<'a> Fn(I::Refs<'a>) -> O + Send + Sync + 'static,
+{
     let lengths = inputs.lengths();
     let inputs = inputs.into_erased();
     // Forward mode saves nothing that could be recomputed.

@@ -105,7 +105,7 @@ pub use autograd_kernels as kernels;
 pub use autograd_kernels::{Element, ElementType, Real, Shape};
 #[cfg(feature = "catalogue")]
 pub use catalogue::catalogue;
-pub use checkpoint::checkpoint;
+pub use checkpoint::{checkpoint, checkpoint_steps};
 pub use engine::{Backward, Grad, Seed, detect_anomaly, grad};
 pub use erased::{AnyTensor, InputTensors, OutputTensors};
 pub use error::{Check, Derivative, Error, ErrorKind, Mismatch};

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use pullback::ndarray::{Array, Array1, Array2, ArrayView1, array};
 use pullback::nn::{BatchNorm1d, Dropout, Sequential, Tanh};
 use pullback::prelude::*;
-use pullback::{AnyTensor, Error, ErrorKind, jvp, replayed, saved_tensors_hooks};
+use pullback::{AnyTensor, Error, ErrorKind, checkpoint_steps, jvp, replayed, saved_tensors_hooks};
 
 /// y = sin x, counting how often it is computed.
 struct Sine;
@@ -117,6 +117,107 @@ fn checkpoints_nest() {
         .second_order()
         .run(move |(x,)| checkpoint(move |x| middle(x).tanh(), x), (&x,))
         .unwrap();
+}
+
+/// A damped oscillator that is driven: place and speed, and a list of sums.
+fn oscillate(
+    (place, speed, sums): (&Tensor1<f64>, &Tensor1<f64>, &[Tensor0<f64>]),
+    stiffness: &Tensor1<f64>,
+    t: usize,
+) -> (Tensor1<f64>, Tensor1<f64>, Vec<Tensor0<f64>>) {
+    let force = place.sin() * stiffness * -1.0 + (t as f64 * 0.1).cos();
+    let speed = speed * 0.99 + force * 0.05;
+    let place = place + &speed * 0.05;
+    let sums = vec![&sums[0] + place.square().sum(), &sums[1] + speed.sum()];
+    (place, speed, sums)
+}
+
+#[test]
+fn steps_have_the_gradients_of_a_loop() -> Result<(), Error> {
+    let (place, speed, stiffness) = (leaf(), leaf(), leaf());
+    let zero = || Tensor::from(0.0).set_requires_grad(true);
+    let sums = [zero(), zero()];
+    let loss = |(place, speed, sums): (Tensor1<f64>, Tensor1<f64>, Vec<Tensor0<f64>>)| {
+        (place * speed).sum() + &sums[0] * &sums[1]
+    };
+    let inputs = (&place, &speed, &sums, &stiffness);
+    for steps in [0, 1, 2, 3, 10, 99] {
+        let first = (place.clone(), speed.clone(), sums.to_vec());
+        let plain = (5..5 + steps).fold(first, |(place, speed, sums), t| {
+            oscillate((&place, &speed, &sums), &stiffness, t)
+        });
+        let captured = stiffness.clone();
+        let step = move |state: (&Tensor1<f64>, &Tensor1<f64>, &[Tensor0<f64>]), t| {
+            oscillate(state, &captured, t)
+        };
+        let end = checkpoint_steps((&place, &speed, &sums), 5..5 + steps, step);
+        let (plain, end) = (loss(plain), loss(end));
+        assert_eq!(end.to_array(), plain.to_array(), "{steps} steps");
+        let derivatives = |loss: &Tensor0<f64>| -> Result<_, Error> {
+            let options = || Grad::of(loss).create_graph(true).allow_unused(true);
+            let (a, b, c, d) = options().run(inputs)?;
+            let sum = a.square().sum() + b.square().sum() + c[0].square() + d.square().sum();
+            let second = Grad::of(&sum).allow_unused(true).run(inputs)?;
+            let arrays =
+                |(a, b, c, d): (Tensor1<f64>, Tensor1<f64>, Vec<Tensor0<f64>>, Tensor1<f64>)| {
+                    let c = c.iter().map(Tensor::to_array).collect::<Vec<_>>();
+                    (a.to_array(), b.to_array(), c, d.to_array())
+                };
+            Ok((arrays((a, b, c, d)), arrays(second)))
+        };
+        assert_eq!(derivatives(&end)?, derivatives(&plain)?, "{steps} steps");
+    }
+    Ok(())
+}
+
+#[test]
+fn steps_are_computed_twice_and_only_some_states_are_saved() {
+    let (x, count) = (leaf(), Arc::new(AtomicUsize::new(0)));
+    for (steps, most) in [(1, 1), (4, 2), (100, 10), (1000, 33)] {
+        count.store(0, Ordering::Relaxed);
+        let calls = Arc::clone(&count);
+        let step = move |x: &Tensor1<f64>, _| Sine::apply(x, Arc::clone(&calls));
+        let (y, kept) = kept(|| checkpoint_steps(&x, 0..steps, step));
+        assert_eq!((kept, count.load(Ordering::Relaxed)), (most, steps));
+        y.sum().backward().unwrap();
+        assert_eq!(count.load(Ordering::Relaxed), 2 * steps);
+    }
+    // Outside recording, and in forward mode, it is a loop.
+    let step = |x: &Tensor1<f64>, t: usize| x.exp() * t as f64;
+    let plain = no_grad(|| checkpoint_steps(&x, 1..3, step));
+    assert_eq!(
+        (plain.requires_grad(), plain.to_array()),
+        (false, ((&x.exp() * 1.0).exp() * 2.0).to_array())
+    );
+    let direction = Tensor::from(array![1.0, 0.0, 0.0]);
+    let along =
+        |steps: fn(&Tensor1<f64>) -> Tensor1<f64>| jvp(steps, &x, &direction).unwrap().1.to_array();
+    assert_eq!(
+        along(|x| checkpoint_steps(x, 1..3, |x, t| x.exp() * t as f64)),
+        along(|x| (x.exp() * 1.0).exp() * 2.0)
+    );
+    // Backwards, nothing is done.
+    #[expect(clippy::reversed_empty_ranges, reason = "that it is")]
+    let same = checkpoint_steps(&x, 3..1, step);
+    assert!(same.is_leaf() && same.to_array() == x.to_array());
+}
+
+#[test]
+fn a_step_that_does_something_else_the_second_time_is_an_error() {
+    let (x, count) = (leaf(), Arc::new(AtomicUsize::new(0)));
+    let step = move |x: &Tensor1<f64>, _| match count.fetch_add(1, Ordering::Relaxed) {
+        0..20 => x.exp() * 0.1,
+        _ => x * 1.0,
+    };
+    let error = checkpoint_steps(&x, 0..20, step)
+        .sum()
+        .backward()
+        .unwrap_err();
+    assert!(
+        error.to_string().contains("it must do the same each time"),
+        "{error}"
+    );
+    assert_eq!(x.grad(), None);
 }
 
 #[test]

@@ -18,9 +18,9 @@ use std::panic::{self, AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use pullback::memory;
 use pullback::ndarray::{Array0, Array1, ArrayView0, ArrayView1, Zip};
 use pullback::prelude::*;
+use pullback::{checkpoint_steps, memory};
 
 use counting::{allocations, bytes, live, signed};
 
@@ -399,4 +399,39 @@ fn a_pruned_pass_leaves_nothing_of_what_a_checkpoint_recomputed() {
     drop(Grad::of(&loss).retain_graph(true).run((&x,)).unwrap());
     memory::empty_cache();
     assert!(live() - before < 80_000, "{} bytes more", live() - before);
+}
+
+/// Returns the bytes that a loop of so many steps holds after forward, and at the peak of the pass, in states.
+fn states_of_steps(steps: usize, run: impl Fn(&Tensor1<f64>) -> Tensor1<f64>) -> [f64; 2] {
+    // Small enough not to be cached.
+    let x = Tensor::from(Array1::<f64>::ones(7_000)).set_requires_grad(true);
+    let state = f64::from(8 * 7_000);
+    let (held, _, loss) = bytes(|| run(&x).sum());
+    let (_, peak, ()) = bytes(|| loss.backward().unwrap());
+    // The nodes, which every loop has.
+    let nodes = 500.0 * steps as f64;
+    [held as f64, (held + peak) as f64].map(|bytes| (bytes - nodes) / state)
+}
+
+#[test]
+fn steps_hold_as_many_states_as_the_root_of_their_number() {
+    let _alone = alone();
+    for (steps, root) in [(100, 10.0), (900, 30.0)] {
+        let [plain, _] = states_of_steps(steps, |x| (0..steps).fold(x.clone(), |x, _| x.sin()));
+        assert!(
+            plain > 0.95 * steps as f64,
+            "{plain} states of {steps} steps"
+        );
+        let run = |x: &Tensor1<f64>| checkpoint_steps(x, 0..steps, |x: &Tensor1<f64>, _| x.sin());
+        let [held, peak] = states_of_steps(steps, run);
+        // And the state and the gradient that the pass is at.
+        assert!(
+            held < root + 2.0,
+            "{held} states of {steps} steps after forward"
+        );
+        assert!(
+            peak < 2.0 * root + 6.0,
+            "{peak} states of {steps} steps in the pass"
+        );
+    }
 }
