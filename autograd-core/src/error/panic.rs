@@ -48,9 +48,9 @@ pub(crate) struct Place<'a> {
 }
 
 impl Panic {
-    /// Starts a panic with this one's message and its place, at the caller's line.
+    /// Starts a panic with this one's message after its place, at the caller's line.
     #[track_caller]
-    pub(crate) fn pass_on(self, place: &Place<'_>) -> ! {
+    pub(crate) fn pass_on(self, place: &dyn fmt::Display) -> ! {
         match self.message(place) {
             Ok(message) => panic!("{message}"),
             Err(other) => resume_unwind(other),
@@ -66,7 +66,7 @@ impl Panic {
     }
 
     /// Returns the message, or the payload if it is not a text.
-    fn message(self, place: &Place<'_>) -> Result<String, Box<dyn Any + Send>> {
+    fn message(self, place: &dyn fmt::Display) -> Result<String, Box<dyn Any + Send>> {
         let text = match self.0.downcast::<String>() {
             Ok(text) => *text,
             Err(other) => (*other.downcast::<&'static str>()?).to_owned(),

@@ -220,7 +220,12 @@ fn call(
     let self_ty = concrete(model.definition.self_ty.to_token_stream(), gradcheck, p);
     let call = quote!(<#self_ty>::#function(#(#arguments),*));
     if is_fallible {
-        quote!(#p::succeeded(#call))
+        let error = local("error");
+        quote! {{
+            #[allow(unused_imports)]
+            use #p::NoReason as _;
+            #p::succeeded(#call, |#error| #p::Reason(#error).text())
+        }}
     } else {
         call
     }

@@ -21,22 +21,29 @@ fn blend_gradcheck() {
         __p::Gradcheck::new(),
         &[true, true],
         |(input_0, input_1)| {
-            let (output_0, _, output_2) = __p::succeeded(
-                <Blend<
-                    '_,
-                    f64,
-                    __p::ndarray::Ix2,
-                    Ix3,
-                    _,
-                    _,
-                >>::apply(
-                    ::core::clone::Clone::clone(input_0),
-                    ::core::option::Option::Some(input_1),
-                    ::core::option::Option::Some(::core::clone::Clone::clone(&input_2)),
-                    &[1, 2],
-                    |x: f64| x,
-                ),
-            );
+            let (output_0, _, output_2) = {
+                #[allow(unused_imports)]
+                use __p::NoReason as _;
+                __p::succeeded(
+                    <Blend<
+                        '_,
+                        f64,
+                        __p::ndarray::Ix2,
+                        Ix3,
+                        _,
+                        _,
+                    >>::apply(
+                        ::core::clone::Clone::clone(input_0),
+                        ::core::option::Option::Some(input_1),
+                        ::core::option::Option::Some(
+                            ::core::clone::Clone::clone(&input_2),
+                        ),
+                        &[1, 2],
+                        |x: f64| x,
+                    ),
+                    |error| __p::Reason(error).text(),
+                )
+            };
             (output_0, output_2)
         },
         (&input_0, &input_1),
@@ -48,22 +55,29 @@ fn blend_gradcheck() {
         __p::Gradcheck::new(),
         &[true],
         |(input_0,)| {
-            let (output_0, _, output_2) = __p::succeeded(
-                <Blend<
-                    '_,
-                    f64,
-                    __p::ndarray::Ix2,
-                    Ix3,
-                    _,
-                    _,
-                >>::apply(
-                    ::core::clone::Clone::clone(input_0),
-                    ::core::option::Option::None,
-                    ::core::option::Option::Some(::core::clone::Clone::clone(&input_2)),
-                    &[1, 2],
-                    |x: f64| x,
-                ),
-            );
+            let (output_0, _, output_2) = {
+                #[allow(unused_imports)]
+                use __p::NoReason as _;
+                __p::succeeded(
+                    <Blend<
+                        '_,
+                        f64,
+                        __p::ndarray::Ix2,
+                        Ix3,
+                        _,
+                        _,
+                    >>::apply(
+                        ::core::clone::Clone::clone(input_0),
+                        ::core::option::Option::None,
+                        ::core::option::Option::Some(
+                            ::core::clone::Clone::clone(&input_2),
+                        ),
+                        &[1, 2],
+                        |x: f64| x,
+                    ),
+                    |error| __p::Reason(error).text(),
+                )
+            };
             (output_0, output_2)
         },
         (&input_0,),
@@ -75,22 +89,27 @@ fn blend_gradcheck() {
         __p::Gradcheck::new(),
         &[true, true],
         |(input_0, input_1)| {
-            let (output_0, _, output_2) = __p::succeeded(
-                <Blend<
-                    '_,
-                    f64,
-                    __p::ndarray::Ix2,
-                    Ix3,
-                    _,
-                    _,
-                >>::apply(
-                    ::core::clone::Clone::clone(input_0),
-                    ::core::option::Option::Some(input_1),
-                    ::core::option::Option::None,
-                    &[1, 2],
-                    |x: f64| x,
-                ),
-            );
+            let (output_0, _, output_2) = {
+                #[allow(unused_imports)]
+                use __p::NoReason as _;
+                __p::succeeded(
+                    <Blend<
+                        '_,
+                        f64,
+                        __p::ndarray::Ix2,
+                        Ix3,
+                        _,
+                        _,
+                    >>::apply(
+                        ::core::clone::Clone::clone(input_0),
+                        ::core::option::Option::Some(input_1),
+                        ::core::option::Option::None,
+                        &[1, 2],
+                        |x: f64| x,
+                    ),
+                    |error| __p::Reason(error).text(),
+                )
+            };
             (output_0, output_2)
         },
         (&input_0, &input_1),
