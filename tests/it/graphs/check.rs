@@ -39,7 +39,7 @@ impl Program {
     }
 
     /// A direction in the space of all leaves, with nothing for constants.
-    fn direction(&self, number: f64) -> Arrays {
+    pub fn direction(&self, number: f64) -> Arrays {
         let leaves = self.leaves.iter().enumerate();
         leaves
             .map(|(place, leaf)| {
@@ -114,7 +114,7 @@ fn dot(gradients: &Arrays, direction: &Arrays) -> f64 {
 }
 
 /// The gradients of all leaves, zeros for constants and for those that are not used.
-fn gradients(loss: &Tensor0<f64>, leaves: &[Dyn], retain_graph: bool) -> Result<Arrays, Error> {
+pub fn gradients(loss: &Tensor0<f64>, leaves: &[Dyn], retain_graph: bool) -> Result<Arrays, Error> {
     if !loss.requires_grad() {
         return Ok(leaves
             .iter()

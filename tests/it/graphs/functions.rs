@@ -18,6 +18,18 @@ pub fn cosine<D: Dimension>(x: ArrayView<f64, D>) -> Array<f64, D> {
     x.mapv(f64::cos)
 }
 
+/// tanh x · cos w, elementwise.
+#[custom_function(elementwise)]
+pub fn formula<T: Real>(x: T, w: T) -> T {
+    x.tanh() * w.cos()
+}
+
+/// sin x · w, elementwise, with a gradient that is given.
+#[custom_function(elementwise, grad(x) = grad_output * x.cos() * w)]
+pub fn given_formula<T: Real>(x: T, w: T) -> T {
+    x.sin() * w
+}
+
 /// x·y / 2, in the short form, differentiable once.
 #[custom_function(grad(x) = &grad_output * &y * 0.5, grad(y) = &grad_output * &x * 0.5)]
 pub fn half_product<D: Dimension>(x: ArrayView<f64, D>, y: ArrayView<f64, D>) -> Array<f64, D> {

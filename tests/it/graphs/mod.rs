@@ -6,6 +6,7 @@
 mod check;
 mod forms;
 mod functions;
+mod modes;
 mod program;
 mod run;
 mod steps;
@@ -13,6 +14,7 @@ mod steps;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
 pub use forms::SineInPlace;
@@ -50,10 +52,13 @@ impl fmt::Debug for Program {
 }
 
 fn run(of: impl Fn(Kind) -> bool, check: impl Fn(&Program) -> Result<(), String>) {
-    let cases = std::env::var("PROPTEST_CASES")
-        .ok()
-        .and_then(|cases| cases.parse().ok());
-    try_programs(cases.unwrap_or(CASES), of, check);
+    try_programs(cases(), of, check);
+}
+
+fn cases() -> u32 {
+    let cases = std::env::var("PROPTEST_CASES");
+    let cases = cases.ok().and_then(|cases| cases.parse().ok());
+    cases.unwrap_or(CASES)
 }
 
 /// Tries `check` on programs of these kinds of steps.
@@ -62,14 +67,27 @@ pub fn try_programs(
     of: impl Fn(Kind) -> bool,
     check: impl Fn(&Program) -> Result<(), String>,
 ) {
+    try_all(cases, &programs(of), check);
+}
+
+/// Tries `check` on programs of these kinds of steps, each with something else.
+fn try_pairs<S: Strategy>(
+    of: impl Fn(Kind) -> bool,
+    other: S,
+    check: impl Fn(&Program, &S::Value) -> Result<(), String>,
+) {
+    let pairs = (programs(of), other);
+    try_all(cases(), &pairs, |(program, other)| check(program, other));
+}
+
+fn try_all<S: Strategy>(cases: u32, of: &S, check: impl Fn(&S::Value) -> Result<(), String>) {
     let config = Config {
         cases,
         failure_persistence: None,
         ..Config::default()
     };
-    let result = TestRunner::new(config).run(&programs(of), |program| {
-        check(&program).map_err(TestCaseError::fail)
-    });
+    let result =
+        TestRunner::new(config).run(of, |value| check(&value).map_err(TestCaseError::fail));
     if let Err(error) = result {
         panic!("{error}");
     }

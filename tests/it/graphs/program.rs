@@ -86,6 +86,8 @@ kinds! {
     AffineAgain,
     Blend,
     Squares,
+    Formula,
+    GivenFormula,
     SineInPlace,
     TanhInPlace,
     Grown,

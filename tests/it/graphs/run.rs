@@ -106,16 +106,19 @@ impl Program {
         for step in &self.steps {
             run.step(*step);
         }
-        let last = run.values.len() - 1;
-        let picked = self
-            .outputs
-            .iter()
-            .map(|pick| picked(*pick, run.values.len()));
+        let values: Vec<Dyn> = run.values.into_iter().map(|value| value.tensor).collect();
+        self.loss_of(&values)
+    }
+
+    /// The loss of these values.
+    pub fn loss_of(&self, values: &[Dyn]) -> Tensor0<f64> {
+        let last = values.len() - 1;
+        let picked = self.outputs.iter().map(|pick| picked(*pick, values.len()));
         picked
             .chain([last])
             .enumerate()
             .fold(Tensor::from(arr0(0.0)), |loss, (place, output)| {
-                let output = &run.values[output].tensor;
+                let output = &values[output];
                 let weights = arbitrary(output.shape(), place as f64 * 7.3) + 0.5;
                 loss + (output * Tensor::from(weights)).sum()
             })

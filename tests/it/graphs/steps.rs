@@ -175,6 +175,14 @@ impl Run<'_> {
                 half_product(&x, &typed_like(&y.tensor, &x)),
                 product / 2.0
             )),
+            Kind::Formula => ranked!(x, dynamic, |x| Results::of(
+                formula(&x, &typed_like(&y.tensor, &x)),
+                1.0
+            )),
+            Kind::GivenFormula => ranked!(x, dynamic, |x| Results::of(
+                given_formula(&x, &typed_like(&y.tensor, &x)),
+                y.bound
+            )),
             Kind::Affine | Kind::AffineAgain => {
                 let third = (z % 2 == 1).then(|| self.other(z / 2, place, alike));
                 let bound = product + third.as_ref().map_or(0.0, |third| third.bound);
