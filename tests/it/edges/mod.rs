@@ -10,6 +10,7 @@ mod linear;
 mod norms;
 mod reductions;
 mod rows;
+mod second;
 mod shapes;
 
 use std::collections::BTreeSet;

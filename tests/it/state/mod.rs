@@ -4,6 +4,7 @@ mod checkpoints;
 mod files;
 mod fuzz;
 mod hostile;
+mod processes;
 mod python;
 mod random;
 
