@@ -6,7 +6,7 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{Attribute, FnArg, Ident, Pat, ReturnType, Signature, Type, parse_quote};
 
 use super::interface::tuple;
-use super::short::{OF_BOTH, OF_THE_BODY, is_one_of};
+use super::short::{OF_BOTH, OF_THE_BODY, is_one_of, whole};
 use super::tokens::{at, local, number};
 use super::{apply, probes};
 use crate::docs;
@@ -151,9 +151,10 @@ fn gradient(
         quote!(#name: #ty)
     });
     let returned = tuple(inputs.iter().map(|_| number.to_token_stream()));
-    let name = gradient_name(index);
+    let (name, expression) = (gradient_name(index), whole(expression));
     quote! {
         #[doc(hidden)]
+        #[allow(unused_parens)]
         #[inline(always)]
         fn #name<#number: #root::Real>(#(#parameters),*) -> #returned
         where

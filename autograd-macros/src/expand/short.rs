@@ -3,7 +3,9 @@
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
-use syn::{Attribute, FnArg, Generics, Ident, Pat, TypeParamBound, WherePredicate, parse_quote};
+use syn::{
+    Attribute, Expr, FnArg, Generics, Ident, Pat, TypeParamBound, WherePredicate, parse_quote,
+};
 
 use super::{bounds, interface, tokens};
 use crate::docs;
@@ -152,9 +154,11 @@ pub(super) fn gradients<'a>(backwards: impl Iterator<Item = &'a Backward>) -> To
         });
     written
         .map(|Written { sig, expression }| {
+            let expression = whole(expression);
             quote! {
                 #[allow(
                     dead_code,
+                    unused_parens,
                     clippy::ptr_arg,
                     clippy::ref_option,
                     clippy::trivially_copy_pass_by_ref,
@@ -163,6 +167,12 @@ pub(super) fn gradients<'a>(backwards: impl Iterator<Item = &'a Backward>) -> To
             }
         })
         .collect()
+}
+
+/// Returns an expression in parentheses: without them, a block that it begins with would be a statement of its own. They
+/// are at its place, where the compiler reports its errors.
+pub(super) fn whole(expression: &Expr) -> TokenStream {
+    quote_spanned!(tokens::at(expression)=> (#expression))
 }
 
 /// Returns the parameters of the type, with only the bounds that it needs.

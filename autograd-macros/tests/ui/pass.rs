@@ -1019,7 +1019,56 @@ pub mod data {
     }
 }
 
+/// Gradients that begin with a block: each is one expression.
+pub mod blocks {
+    use pullback::ndarray::{Array1, ArrayView1, array};
+    use pullback::prelude::*;
+
+    #[custom_function(grad(x) = if *up { 2.0 } else { 3.0 } * &grad_output, gradcheck(x = [3], up = true))]
+    pub fn conditional(x: ArrayView1<f64>, up: bool) -> Array1<f64> {
+        &x * if up { 2.0 } else { 3.0 }
+    }
+
+    #[custom_function(grad(x) = match k { 0 => 1.0, _ => 2.0 } - 0.0 + &grad_output * 0.0)]
+    pub fn matched(x: ArrayView1<f64>, k: usize) -> Array1<f64> {
+        &x * 1.0 + k as f64
+    }
+
+    #[custom_function(grad(x) = { 3.0 } * &grad_output)]
+    pub fn block(x: ArrayView1<f64>) -> Array1<f64> {
+        &x * 3.0
+    }
+
+    #[custom_function(grad(x) = array! { 2.0, 2.0 } * &grad_output)]
+    pub fn called(x: ArrayView1<f64>) -> Array1<f64> {
+        &x * 2.0
+    }
+
+    #[custom_function(higher_order, grad(x) = { let two = 2.0; grad_output * two } * 1.0)]
+    pub fn again(x: ArrayView1<f64>) -> Array1<f64> {
+        &x * 2.0
+    }
+
+    #[custom_function(
+        elementwise,
+        grad(x) = if x > 0.0 { T::from(2.0) } else { T::from(3.0) } * grad_output,
+    )]
+    pub fn formula<T: Real>(x: T) -> T {
+        if x > 0.0 { 2.0 * x } else { 3.0 * x }
+    }
+
+    pub fn main() {
+        let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
+        let functions: [fn(&Tensor1<f64>) -> Tensor1<f64>; 4] = [block, called, again, formula];
+        let gradient = |y: &Tensor1<f64>| grad(&y.sum(), &x).unwrap().to_array()[0];
+        assert_eq!(functions.map(|f| gradient(&f(&x))), [3.0, 2.0, 2.0, 2.0]);
+        assert_eq!(gradient(&conditional(&x, false)), 3.0);
+        assert_eq!(gradient(&matched(&x, 0)), 1.0);
+    }
+}
+
 fn main() {
+    blocks::main();
     context::main().unwrap();
     data::main();
     every_form::main();

@@ -61,6 +61,7 @@ impl Quantized<(), ()> {
         T::from(levels[0]) + (x / step).round() * step * scale
     }
     #[doc(hidden)]
+    #[allow(unused_parens)]
     #[inline(always)]
     fn __pullback_gradient_0<T: ::pullback::__private::Real>(
         grad_output: T,
@@ -69,7 +70,7 @@ impl Quantized<(), ()> {
     where
         f64: ::pullback::__private::Literal<T>,
     {
-        grad_output * scale
+        (grad_output * scale)
     }
 }
 const _: () = {

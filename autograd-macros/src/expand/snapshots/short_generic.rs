@@ -76,6 +76,7 @@ const _: () = {
     {
         #[allow(
             dead_code,
+            unused_parens,
             clippy::ptr_arg,
             clippy::ref_option,
             clippy::trivially_copy_pass_by_ref,
@@ -88,7 +89,8 @@ const _: () = {
             count: &usize,
             mask: ::core::option::Option<&__p::Tensor<T, D>>,
         ) -> __p::Tensor<T, D> {
-            grad_y * x.powi(n - 1) * T::from(axes.len() * count) * mask.map_or(x, |x| x)
+            (grad_y * x.powi(n - 1) * T::from(axes.len() * count)
+                * mask.map_or(x, |x| x))
         }
         /// Applies `scaled_power` to tensors.
         #[track_caller]
