@@ -5,7 +5,7 @@ use std::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use autograd_core::__private::HoldsTensor;
-use autograd_core::ndarray::{Array, Dimension};
+use autograd_core::ndarray::{Array, Dimension, IxDyn};
 use autograd_core::{AnyTensor, Element, Tensor};
 
 /// A constant that is saved with its module and not trained, such as the running mean of batch normalization.
@@ -22,7 +22,7 @@ use autograd_core::{AnyTensor, Element, Tensor};
 /// assert_eq!(mean.get().to_array(), array![0.1, 0.1]);
 /// assert!(!mean.get().requires_grad());
 /// ```
-pub struct Buffer<T, D> {
+pub struct Buffer<T, D = IxDyn> {
     value: Mutex<Tensor<T, D>>,
     shape: D,
     persistent: bool,
@@ -78,7 +78,9 @@ impl<T: Element, D: Dimension> Buffer<T, D> {
     }
 }
 
-impl<T, D> HoldsTensor for Buffer<T, D> {}
+impl<T, D> HoldsTensor for Buffer<T, D> {
+    const AS_SKIPPED: bool = true;
+}
 
 impl<T: Element, D: Dimension> Clone for Buffer<T, D> {
     fn clone(&self) -> Self {

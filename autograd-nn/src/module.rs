@@ -4,6 +4,7 @@ use std::any::Any;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
+use autograd_core::__private::HoldsTensor;
 use autograd_core::AnyTensor;
 pub use autograd_macros::Module;
 
@@ -239,6 +240,10 @@ impl dyn Module {
     pub fn downcast_mut<M: Module>(&mut self) -> Option<&mut M> {
         (self as &mut dyn Any).downcast_mut()
     }
+}
+
+impl HoldsTensor for dyn Module {
+    const AS_SKIPPED: bool = true;
 }
 
 /// A boxed module behaves like the module in it.

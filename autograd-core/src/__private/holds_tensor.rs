@@ -1,16 +1,17 @@
 //! Types that hold a tensor. The macro has only names, so generated code checks the types.
 
 use std::any::type_name;
+use std::collections::{BTreeMap, HashMap};
 use std::marker::PhantomData;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, RwLock};
 
 use ndarray::{ArrayBase, CowRepr, OwnedArcRepr, OwnedRepr, RawData, ViewRepr};
 
 use crate::tensor::Tensor;
 use autograd_kernels::Element;
 
-/// A tensor, an array of floats, or a container of one.
+/// A float, a tensor, an array of floats, a module, or a container of one.
 pub trait HoldsTensor {
     /// Whether a parameter of this type would lose a gradient. Borrowed arrays, and arrays in a container, are data:
     /// they were copied from tensors before.
@@ -19,6 +20,10 @@ pub trait HoldsTensor {
     const INSIDE: bool = true;
     /// Whether an output of this type would lose its gradient.
     const AS_OUTPUT: bool = true;
+    /// Whether what forward computes of this type has a derivative, which a backward function on tensors would lose.
+    const AS_SAVED: bool = true;
+    /// Whether a module would neither train nor save it, if it were skipped.
+    const AS_SKIPPED: bool = false;
 }
 
 impl<T, D> HoldsTensor for Tensor<T, D> {}
@@ -26,6 +31,18 @@ impl<T, D> HoldsTensor for Tensor<T, D> {}
 impl<S: Storage, D> HoldsTensor for ArrayBase<S, D> {
     const INSIDE: bool = S::IS_VIEW;
 }
+
+macro_rules! floats {
+    ($($float:ty),*) => {
+        $(impl HoldsTensor for $float {
+            const AS_INPUT: bool = false;
+            const INSIDE: bool = false;
+            const AS_OUTPUT: bool = false;
+        })*
+    };
+}
+
+floats!(f32, f64);
 
 /// The memory of an array of floats.
 pub trait Storage: RawData {
@@ -43,34 +60,33 @@ impl<T: Element> Storage for ViewRepr<&mut T> {
     const IS_VIEW: bool = true;
 }
 
-impl<V: HoldsTensor> HoldsTensor for Option<V> {
-    const AS_INPUT: bool = V::AS_INPUT;
-    const INSIDE: bool = V::INSIDE;
-}
-
-impl<V: HoldsTensor + ?Sized> HoldsTensor for &mut V {
-    const AS_INPUT: bool = V::AS_INPUT;
-    const INSIDE: bool = V::INSIDE;
-}
-
-/// Containers, in which a parameter may have arrays as data.
 macro_rules! holders {
-    ($([$($generics:tt)*] $holder:ty),*) => {
+    ($input:ident: $([$($generics:tt)*] $holder:ty),*) => {
         $(impl<$($generics)*> HoldsTensor for $holder {
-            const AS_INPUT: bool = V::INSIDE;
+            const AS_INPUT: bool = V::$input;
             const INSIDE: bool = V::INSIDE;
+            const AS_OUTPUT: bool = V::AS_OUTPUT;
+            const AS_SAVED: bool = V::AS_SAVED;
+            const AS_SKIPPED: bool = V::AS_SKIPPED;
         })*
     };
 }
 
+holders!(AS_INPUT: [V: HoldsTensor] Option<V>, [V: HoldsTensor + ?Sized] &mut V);
+
+// Containers, in which a parameter may have arrays as data.
 holders!(
-    [V: HoldsTensor + ?Sized] &V,
+    INSIDE: [V: HoldsTensor + ?Sized] &V,
     [V: HoldsTensor] [V],
     [V: HoldsTensor, const N: usize] [V; N],
     [V: HoldsTensor] Vec<V>,
     [V: HoldsTensor + ?Sized] Box<V>,
     [V: HoldsTensor + ?Sized] Rc<V>,
-    [V: HoldsTensor + ?Sized] Arc<V>
+    [V: HoldsTensor + ?Sized] Arc<V>,
+    [V: HoldsTensor + ?Sized] Mutex<V>,
+    [V: HoldsTensor + ?Sized] RwLock<V>,
+    [K, V: HoldsTensor, S] HashMap<K, V, S>,
+    [K, V: HoldsTensor] BTreeMap<K, V>
 );
 
 /// Has the constants of [`HoldsTensor`] if `V` implements it, else those of [`HoldsNone`]: constants of a type take
@@ -83,6 +99,10 @@ impl<V: HoldsTensor + ?Sized> Probe<V> {
     pub const AS_INPUT: bool = V::AS_INPUT;
     /// See [`HoldsTensor`].
     pub const AS_OUTPUT: bool = V::AS_OUTPUT;
+    /// See [`HoldsTensor`].
+    pub const AS_SAVED: bool = V::AS_SAVED;
+    /// See [`HoldsTensor`].
+    pub const AS_SKIPPED: bool = V::AS_SKIPPED;
 }
 
 /// The constants of [`Probe`] for all other types.
@@ -91,6 +111,10 @@ pub trait HoldsNone {
     const AS_INPUT: bool = false;
     /// See [`HoldsTensor`].
     const AS_OUTPUT: bool = false;
+    /// See [`HoldsTensor`].
+    const AS_SAVED: bool = false;
+    /// See [`HoldsTensor`].
+    const AS_SKIPPED: bool = false;
 }
 
 impl<V: ?Sized> HoldsNone for Probe<V> {}
@@ -186,6 +210,20 @@ mod tests {
             probed!(str),
         ];
         assert_eq!(all, [(false, false); 6]);
+    }
+
+    #[test]
+    fn floats_have_derivatives() {
+        type Count = usize;
+        let saved = [
+            <Probe<Real>>::AS_SAVED,
+            <Probe<Vec<Real>>>::AS_SAVED,
+            <Probe<Option<[Real; 2]>>>::AS_SAVED,
+            !<Probe<Count>>::AS_SAVED,
+            !<Probe<Vec<Count>>>::AS_SAVED,
+        ];
+        assert_eq!(saved, [true; 5]);
+        assert_eq!(probed!(Vec<Real>), (false, false));
     }
 
     #[test]

@@ -89,6 +89,24 @@ impl<T, D> TensorType for Tensor<T, D> {
     type Dim = D;
 }
 
+/// An owned array under a name of its own, which is marked `#[tensor]`.
+#[diagnostic::on_unimplemented(
+    message = "an alias of a view is written with its lifetime",
+    label = "write `<'_>` after this name",
+    note = "without a lifetime, an alias is one of an owned array"
+)]
+pub trait FromArray: TensorType + Sized {
+    /// Returns the array.
+    fn from_array(array: Array<Self::Element, Self::Dim>) -> Self;
+}
+
+impl<T, D> FromArray for Array<T, D> {
+    #[inline]
+    fn from_array(array: Self) -> Self {
+        array
+    }
+}
+
 /// Returns the largest of the inputs' depths.
 #[inline]
 pub fn largest<const N: usize>(depths: [u64; N]) -> u64 {

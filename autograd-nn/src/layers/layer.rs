@@ -21,7 +21,8 @@ use crate::module::Module;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a layer of `&{X}`",
     label = "does not implement `Forward<&{X}>`",
-    note = "a layer is a module that implements `Forward<&{X}>`"
+    note = "a layer is a module that implements `Forward<&{X}>`; built-in layers are of `f32` unless they are written as \
+            `Linear<f64>`"
 )]
 pub trait Layer<X>: Module {
     /// The type of the output.

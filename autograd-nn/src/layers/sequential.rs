@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use autograd_core::__private::HoldsTensor;
+
 use crate::forward::Forward;
 use crate::layers::layer::Layer;
 use crate::module::Module;
@@ -84,6 +86,10 @@ impl<L: Field + Send + Sync + 'static> Module for Sequential<L> {
     fn as_module_mut(&mut self) -> &mut dyn Module {
         self
     }
+}
+
+impl<L> HoldsTensor for Sequential<L> {
+    const AS_SKIPPED: bool = true;
 }
 
 impl<L: Field + Send + Sync + 'static> fmt::Display for Sequential<L> {

@@ -7,7 +7,7 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use autograd_core::__private::HoldsTensor;
-use autograd_core::ndarray::{Array, ArrayView, ArrayViewMut, Dimension};
+use autograd_core::ndarray::{Array, ArrayView, ArrayViewMut, Dimension, IxDyn};
 use autograd_core::{Element, Tensor};
 
 /// A leaf that requires grad, which an optimizer changes. It derefs to its [`Tensor`].
@@ -26,7 +26,7 @@ use autograd_core::{Element, Tensor};
 /// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Parameter<T, D> {
+pub struct Parameter<T, D = IxDyn> {
     tensor: Tensor<T, D>,
     id: ParameterId,
 }
@@ -94,7 +94,9 @@ fn leaf<T: Element, D: Dimension>(value: Array<T, D>) -> Tensor<T, D> {
 }
 
 // A function that takes a parameter as a value would not train it.
-impl<T, D> HoldsTensor for Parameter<T, D> {}
+impl<T, D> HoldsTensor for Parameter<T, D> {
+    const AS_SKIPPED: bool = true;
+}
 
 impl<T, D> Deref for Parameter<T, D> {
     type Target = Tensor<T, D>;

@@ -182,10 +182,13 @@ fn a_node_goes_with_the_nodes_that_lead_to_it() {
 }
 
 /// A value that a function saves, and that is set later.
-type Slot = Arc<Mutex<Option<Tensor1<f64>>>>;
+type Slot = Arc<Held>;
+
+#[derive(Default)]
+struct Held(Mutex<Option<Tensor1<f64>>>);
 
 #[custom_function(grad(x) = {
-    assert!(slot.lock().unwrap().is_some());
+    assert!(slot.0.lock().unwrap().is_some());
     grad_output.to_owned()
 })]
 fn remembers(x: ArrayView1<f64>, slot: Slot) -> Array1<f64> {
@@ -199,7 +202,7 @@ fn a_cycle_that_a_user_makes_is_broken_by_the_pass() {
     let cycle = || {
         let slot = Slot::default();
         let y = remembers(&x, Arc::clone(&slot));
-        *slot.lock().unwrap() = Some(y.clone());
+        *slot.0.lock().unwrap() = Some(y.clone());
         (y, slot)
     };
     let (y, slot) = cycle();
@@ -215,7 +218,7 @@ fn a_cycle_that_a_user_makes_is_broken_by_the_pass() {
     let weak = Arc::downgrade(&slot);
     drop((y, slot));
     let slot = weak.upgrade().unwrap();
-    let y = slot.lock().unwrap().take();
+    let y = slot.0.lock().unwrap().take();
     drop((y, slot));
     assert!(weak.upgrade().is_none());
 }
