@@ -38,6 +38,12 @@ impl Diagnostics {
         }
     }
 
+    /// Records a mistake on the attribute, in place of all others, which follow from it.
+    pub(crate) fn only(&mut self, message: &str, help: &str) {
+        self.errors.clear();
+        self.error_with_help(&TokenStream::new(), message, help);
+    }
+
     /// Returns what was parsed, or records why it could not be.
     pub(crate) fn ok<T>(&mut self, parsed: syn::Result<T>) -> Option<T> {
         parsed.map_err(|error| self.errors.push(error)).ok()

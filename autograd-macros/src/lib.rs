@@ -15,7 +15,7 @@
 //! 5. `expand` turns the model into tokens; `docs` writes the documentation. With mistakes, it generates a
 //!    fallback: the item as written, the errors, and an `apply` that does nothing.
 //!
-//! `twice` refuses an item that is defined twice in its module, before all stages.
+//! `place` looks into the source file before all stages, for what is beside the item.
 //! `types` reads a type as a tensor or a value, `spell` writes one, and `uses` finds the names in an
 //! expression, for the rules and the expansion alike.
 //! The runtime is known only as paths into its `__private` module.
@@ -32,19 +32,18 @@ mod lower;
 mod model;
 mod module;
 mod parse;
+mod place;
 mod print;
 mod show;
 mod spell;
 mod stages;
 mod strip;
-mod twice;
 mod types;
 mod uses;
 mod validate;
 mod version;
 
 use proc_macro::{Span, TokenStream};
-use proc_macro2::TokenStream as TokenStream2;
 
 /// Turns an `impl` block or, in the short form, a `fn` into a differentiable function.
 ///
@@ -381,25 +380,22 @@ use proc_macro2::TokenStream as TokenStream2;
 /// Forward and the backward functions stay ordinary functions, to be called and tested directly.
 #[proc_macro_attribute]
 pub fn custom_function(args: TokenStream, item: TokenStream) -> TokenStream {
-    once(item, |item| {
-        stages::custom_function(args.into(), item, "pullback")
-    })
+    expanded(args, item, "pullback")
 }
 
 /// [`custom_function`], for crates that depend on `autograd-core` alone.
 #[proc_macro_attribute]
 pub fn custom_function_in_core(args: TokenStream, item: TokenStream) -> TokenStream {
-    once(item, |item| {
-        stages::custom_function(args.into(), item, "autograd_core")
-    })
+    expanded(args, item, "autograd_core")
 }
 
-/// Expands an item of the program, unless it repeats another one.
-fn once(item: TokenStream, expand: impl FnOnce(TokenStream2) -> TokenStream2) -> TokenStream {
-    let item = item.into();
-    let file = Span::call_site().local_file();
-    let error = file.and_then(|file| twice::error(&item, &file));
-    error.unwrap_or_else(|| expand(item)).into()
+fn expanded(args: TokenStream, item: TokenStream, default_crate: &str) -> TokenStream {
+    let (attribute, item) = (Span::call_site(), item.into());
+    let at = (attribute.line(), attribute.column());
+    let place = attribute
+        .local_file()
+        .map(|file| place::of(&item, &file, at));
+    stages::custom_function(args.into(), item, &place.unwrap_or_default(), default_crate).into()
 }
 
 /// Marks the forward function in a block that [`custom_function`] reads; elsewhere an error.

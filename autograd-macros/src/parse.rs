@@ -3,6 +3,7 @@
 //! Bodies of functions are never parsed. They contain nothing that matters here, parsing them costs most of the
 //! time, and syntax that `syn` does not know yet must not break a function that uses it.
 
+use std::iter;
 use std::ops::Range;
 
 use proc_macro2::{Group, TokenStream, TokenTree};
@@ -11,7 +12,9 @@ use syn::ext::IdentExt as _;
 use syn::parse::discouraged::Speculative as _;
 use syn::parse::{Parse, ParseStream, Parser as _};
 use syn::punctuated::Punctuated;
-use syn::{Attribute, Expr, Generics, Ident, Meta, Signature, Token, Type, Visibility};
+use syn::{
+    Attribute, Expr, Generics, Ident, Lit, LitStr, Meta, Path, Signature, Token, Type, Visibility,
+};
 use syn::{braced, parenthesized, token};
 
 /// The item below the attribute.
@@ -47,12 +50,14 @@ pub(crate) struct Function {
     pub(crate) body: Group,
 }
 
-/// A function of the block, without its body.
+/// A function of the block.
 pub(crate) struct Method {
     pub(crate) attrs: Vec<Attribute>,
     pub(crate) helpers: Vec<Helper>,
     pub(crate) vis: Visibility,
     pub(crate) sig: Signature,
+    /// The body, as tokens.
+    pub(crate) body: TokenStream,
     /// The short form: the gradient that `grad(…)` gives, of a function whose signature is yet to be
     /// written.
     pub(crate) expression: Option<Expr>,
@@ -82,10 +87,32 @@ pub(crate) struct Argument {
     pub(crate) value: Option<Expr>,
     /// The range of `x = [3] in -1.0..1.0`, in `gradcheck(…)` alone.
     pub(crate) within: Option<Expr>,
+    /// Whether the name is written in quotes.
+    pub(crate) is_quoted: bool,
 }
 
-/// Reads the arguments of `#[custom_function(…)]`.
-pub(crate) fn arguments(tokens: TokenStream) -> Arguments {
+/// `#[custom_function(…)]`, with the arguments of others above the same item.
+pub(crate) struct Attributes {
+    pub(crate) arguments: Arguments,
+    /// The names of the others.
+    pub(crate) repeated: Vec<Path>,
+}
+
+/// Reads the arguments of `#[custom_function(…)]`, and others above the same item.
+pub(crate) fn attributes(args: TokenStream, others: Vec<Meta>) -> Attributes {
+    let repeated = others.iter().map(|other| other.path().clone()).collect();
+    let others = others.into_iter().map(|other| match other {
+        Meta::List(list) => list.tokens,
+        Meta::Path(_) | Meta::NameValue(_) => TokenStream::new(),
+    });
+    let all: syn::Result<Vec<_>> = iter::once(args).chain(others).map(arguments).collect();
+    Attributes {
+        arguments: all.map(|all| all.concat()),
+        repeated,
+    }
+}
+
+fn arguments(tokens: TokenStream) -> Arguments {
     argument_list.parse2(tokens)
 }
 
@@ -121,11 +148,13 @@ pub(crate) enum Part {
     Vmap,
     /// `#[saves(…)]`: an argument of `#[forward]`, which is not an attribute itself.
     OfForward,
+    /// `#[ignores_grad]`: an option of `#[backward]`.
+    OfBackward,
 }
 
 /// Each attribute with its name, the number of wrong letters that it is still recognized with, and the names that other
 /// frameworks have for it.
-const ATTRIBUTES: [(Part, &str, usize, &[&str]); 5] = [
+const ATTRIBUTES: [(Part, &str, usize, &[&str]); 6] = [
     (Part::Forward, "forward", 2, &["fwd", "primal"]),
     (
         Part::Backward,
@@ -155,6 +184,12 @@ const ATTRIBUTES: [(Part, &str, usize, &[&str]); 5] = [
         0,
         &["outputs", "saves", "non_differentiable"],
     ),
+    (
+        Part::OfBackward,
+        "",
+        0,
+        &["once_differentiable", "ignores_grad"],
+    ),
 ];
 
 impl Part {
@@ -172,7 +207,7 @@ impl Part {
         other.or_else(near).map(|row| row.0)
     }
 
-    /// Returns the name of the attribute; nothing for an argument of `#[forward]`.
+    /// Returns the name of the attribute; nothing for an argument of one.
     pub(crate) fn name(self) -> &'static str {
         let row = ATTRIBUTES.iter().find(|row| row.0 == self);
         row.map_or("", |row| row.1)
@@ -194,10 +229,14 @@ pub(crate) fn meant_on_parameter(name: &Ident) -> Option<&'static str> {
     }
 }
 
-/// Returns whether an attribute of a parameter is for the macro.
+/// Returns whether an attribute of a parameter is for the macro alone: ours, and documentation, which is refused.
 pub(crate) fn is_ours(attr: &Attribute) -> bool {
-    let name = attr.path().get_ident();
-    name.and_then(meant_on_parameter).is_some()
+    attr.path().get_ident().is_some_and(is_ours_on_parameter)
+}
+
+/// Returns whether this is the name of such an attribute.
+pub(crate) fn is_ours_on_parameter(name: &Ident) -> bool {
+    name == "doc" || meant_on_parameter(name).is_some()
 }
 
 impl Parse for ImplBlock {
@@ -280,9 +319,15 @@ impl Parse for Function {
 
 impl Parse for Argument {
     fn parse(input: ParseStream) -> syn::Result<Self> {
-        let name = input.call(Ident::parse_any).map_err(|error| {
-            syn::Error::new(error.span(), "expected a name, as in `grad(x) = …`")
-        })?;
+        let is_quoted = input.peek(LitStr);
+        let name = if is_quoted {
+            let text: LitStr = input.parse()?;
+            text.parse_with(Ident::parse_any).map_err(|_| text.span())
+        } else {
+            input.call(Ident::parse_any).map_err(|error| error.span())
+        };
+        let name =
+            name.map_err(|place| syn::Error::new(place, "expected a name, as in `grad(x) = …`"))?;
         let mut list = None;
         if input.peek(token::Paren) {
             let content;
@@ -294,16 +339,30 @@ impl Parse for Argument {
             });
         }
         if input.peek(Token![:]) {
-            let message = format!("write `{name} = …`");
-            return Err(input.error(message));
+            let is_value = input.peek2(token::Bracket) || input.peek2(Lit);
+            let otherwise = if is_value {
+                ""
+            } else {
+                ", or the name without a type"
+            };
+            return Err(input.error(format!("write `{name} = …`{otherwise}")));
+        }
+        if input.peek(Token![=>]) {
+            return Err(input.error("write `=` in place of `=>`"));
         }
         let equals = input.parse::<Option<Token![=]>>()?;
         let value = equals.map(|_| input.parse()).transpose()?;
+        if input.peek(Token![;]) {
+            let message =
+                format!("`{name}` is one expression; put statements in braces, `{{ …; … }}`");
+            return Err(input.error(message));
+        }
         Ok(Self {
             name,
             list,
             value,
             within: None,
+            is_quoted,
         })
     }
 }
@@ -316,6 +375,9 @@ impl Argument {
 
     /// Reads an argument that may have a range.
     fn sample(input: ParseStream) -> syn::Result<Self> {
+        if !input.peek(Ident::peek_any) {
+            return Err(input.error("expected an input, as in `x = [3]` or `x = [3] in 0.5..2.0`"));
+        }
         let mut sample = Self::parse(input)?;
         if input.parse::<Option<Token![in]>>()?.is_some() {
             sample.within = Some(input.parse()?);
@@ -347,12 +409,13 @@ fn member(input: ParseStream) -> syn::Result<Member> {
             input.parse::<Option<Token![;]>>()?;
             return Ok(Member::Unfinished);
         }
-        input.parse::<TokenTree>()?;
+        let body: Group = input.parse()?;
         return Ok(Member::Method(Box::new(Method {
             attrs: others,
             helpers: ours,
             vis,
             sig,
+            body: body.stream(),
             expression: None,
             place: 0..0,
         })));
@@ -418,6 +481,11 @@ fn helper(attribute: &Attribute) -> Option<Helper> {
 pub(crate) fn named(attribute: &Attribute, name: Ident) -> Helper {
     let arguments = match &attribute.meta {
         Meta::Path(_) => Ok(Vec::new()),
+        Meta::List(list) if list.tokens.is_empty() && name == "backward" => {
+            let message = "`#[backward()]` names no input; write `#[backward(x)]`, or `#[backward]` for the gradients \
+                           of all inputs";
+            Err(syn::Error::new_spanned(&list.path, message))
+        }
         Meta::List(list) => arguments(list.tokens.clone()),
         Meta::NameValue(pair) => {
             let message = format!("arguments must be in parentheses; write `#[{name}(…)]`");

@@ -1,10 +1,10 @@
-//! Writes types for generated code: by paths that start at the runtime's private module, whatever
-//! is imported.
+//! Writes types for generated code: by paths that start at the runtime's private module, whatever is imported.
 
 use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
+use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
-use syn::{Ident, Type};
+use syn::{GenericParam, Generics, Ident, Type, TypeParam};
 
 use crate::types::{Content, Form, Passing, Rank, is_sized};
 
@@ -115,6 +115,46 @@ pub(crate) fn lasting(ty: &Type) -> TokenStream {
     })
 }
 
+/// Returns a type with the parameters of a definition replaced by types that they may be; `None` if it names one whose
+/// types are not known.
+pub(crate) fn concrete(
+    ty: &Type,
+    generics: &Generics,
+    stand_in: &dyn Fn(&TypeParam) -> Option<TokenStream>,
+) -> Option<TokenStream> {
+    let replacement = |word: &Ident| {
+        generics.params.iter().find_map(|param| match param {
+            GenericParam::Type(param) if param.ident == *word => Some(stand_in(param)),
+            GenericParam::Const(param) if param.ident == *word => Some(Some(quote!(1))),
+            _ => None,
+        })
+    };
+    let mut is_known = true;
+    for_each_word(ty.to_token_stream(), &mut |word| {
+        is_known &= word != "Self" && word != "for" && word != "impl";
+        is_known &= replacement(word).is_none_or(|known| known.is_some());
+    });
+    is_known.then(|| replaced(lasting(ty), &|word, _| replacement(word).flatten()))
+}
+
+/// Generates a constant at a type that does not compile if the runtime's `Probe` of the type, as it is given, has the
+/// constant `of`.
+pub(crate) fn probe(
+    ty: &Type,
+    concrete: &TokenStream,
+    (of, message): (&str, &str),
+    p: &TokenStream,
+) -> TokenStream {
+    let (span, of) = (at(ty), local(of));
+    quote_spanned! {span=>
+        const _: () = {
+            #[allow(unused_imports)]
+            use #p::HoldsNone as _;
+            ::core::assert!(!<#p::Probe<#concrete>>::#of, #message);
+        };
+    }
+}
+
 /// Returns the tokens with some words replaced; `replace` gets each word with the sign before it.
 pub(crate) fn replaced(
     tokens: TokenStream,
@@ -143,6 +183,35 @@ pub(crate) fn replaced(
     replaced_tokens
 }
 
+/// Returns `mul_constant` as a type, `MulConstant`, by a name that none of its parameters has.
+pub(crate) fn camel_case(name: &Ident, generics: &Generics) -> Ident {
+    let text = name.unraw().to_string();
+    let mut camel = String::new();
+    for word in text.split('_').filter(|word| !word.is_empty()) {
+        let mut letters = word.chars();
+        let first = letters.next().into_iter().flat_map(char::to_uppercase);
+        // Digits of two words stay apart, and none begins a name.
+        let is_digit = |letter: Option<char>| letter.is_none_or(|letter| letter.is_ascii_digit());
+        if is_digit(camel.chars().last()) && is_digit(word.chars().next()) {
+            camel.push('_');
+        }
+        camel.extend(first.chain(letters));
+    }
+    let is_free = |ident: &Ident| {
+        let mut types = generics.type_params().map(|param| &param.ident);
+        let mut constants = generics.const_params().map(|param| &param.ident);
+        !types.any(|taken| taken == ident) && !constants.any(|taken| taken == ident)
+    };
+    // `_self`, `fn f<F>()`, and letters whose capitals no name may have.
+    let mut ident = [camel.clone(), format!("{camel}_"), text]
+        .iter()
+        .filter_map(|candidate| syn::parse_str::<Ident>(candidate).ok())
+        .find(is_free)
+        .unwrap_or_else(|| name.clone());
+    ident.set_span(name.span());
+    ident
+}
+
 /// Returns whether a word is among the tokens.
 pub(crate) fn has_word<W: ?Sized>(tokens: TokenStream, word: &W) -> bool
 where
@@ -160,6 +229,38 @@ pub(crate) fn for_each_word(tokens: TokenStream, look: &mut dyn FnMut(&Ident)) {
             TokenTree::Group(group) => for_each_word(group.stream(), look),
             TokenTree::Ident(word) => look(&word),
             TokenTree::Punct(_) | TokenTree::Literal(_) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use syn::parse_quote;
+
+    use super::*;
+
+    #[test]
+    fn types_are_named_after_functions() {
+        let names = [
+            ("linear", "Linear"),
+            ("mul_constant", "MulConstant"),
+            ("r#type", "Type"),
+            ("_hidden", "Hidden"),
+            ("conv2d", "Conv2d"),
+            ("layer_norm_2", "LayerNorm2"),
+            ("conv_2_3_d", "Conv2_3D"),
+            ("_2d", "_2d"),
+            ("__", "__"),
+            ("_self", "Self_"),
+            ("Already", "Already"),
+            ("σ_grad", "ΣGrad"),
+            ("t", "T_"),
+            ("n", "N_"),
+        ];
+        let generics = parse_quote!(<T, const N: usize>);
+        for (function, expected) in names {
+            let function: Ident = syn::parse_str(function).unwrap();
+            assert_eq!(camel_case(&function, &generics).to_string(), expected);
         }
     }
 }

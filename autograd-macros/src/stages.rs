@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use proc_macro2::TokenStream;
 use quote::quote;
 
+use crate::place::Place;
 use crate::{expand, parse, print, strip, validate};
 
 /// Expands `#[custom_function(args)] item`, with the runtime in `default_crate` unless `args` have
@@ -12,13 +13,14 @@ use crate::{expand, parse, print, strip, validate};
 pub(crate) fn custom_function(
     args: TokenStream,
     item: TokenStream,
+    place: &Place,
     default_crate: &str,
 ) -> TokenStream {
-    let stripped = strip::helpers(item.clone());
     let expanded = catch_unwind(AssertUnwindSafe(|| {
-        unguarded(args, item, &stripped, default_crate)
+        unguarded(args, item.clone(), place, default_crate)
     }));
     expanded.unwrap_or_else(|_| {
+        let stripped = strip::helpers(item);
         let message = "`#[custom_function]` failed on this item, which is a bug in the macro; \
                        please report it with the item";
         quote!(#[allow(dead_code)] #stripped ::core::compile_error!(#message);)
@@ -29,21 +31,22 @@ pub(crate) fn custom_function(
 pub(crate) fn unguarded(
     args: TokenStream,
     item: TokenStream,
-    stripped: &TokenStream,
+    place: &Place,
     default_crate: &str,
 ) -> TokenStream {
-    let (definition, expansion) =
-        match validate::function(parse::arguments(args), parse::item(item.clone())) {
-            Ok(model) => {
-                let expansion = expand::function(&model, stripped, default_crate);
-                (Some(model.definition), expansion)
-            }
-            Err(rejected) => {
-                let whole = strip::helpers(strip::without_members(item, &rejected.dropped));
-                let expansion = expand::fallback::function(&rejected, &whole, default_crate);
-                (rejected.definition, expansion)
-            }
-        };
+    let (item, others) = strip::repeated(item);
+    let parsed = (parse::attributes(args, others), parse::item(item.clone()));
+    let (definition, expansion) = match validate::function(parsed, place) {
+        Ok(model) => {
+            let expansion = expand::function(&model, &strip::helpers(item), default_crate);
+            (Some(model.definition), expansion)
+        }
+        Err(rejected) => {
+            let whole = strip::helpers(strip::without_members(item, &rejected.dropped));
+            let expansion = expand::fallback::function(&rejected, &whole, default_crate);
+            (rejected.definition, expansion)
+        }
+    };
     if let Some(definition) = definition {
         let free = definition.kind.free().map(|free| &free.ident);
         let names: Vec<_> = [&definition.ident].into_iter().chain(free).collect();

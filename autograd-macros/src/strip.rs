@@ -7,14 +7,15 @@ use std::ops::Range;
 
 use proc_macro2::{Delimiter, Group, Ident, Spacing, Span, TokenStream, TokenTree};
 use quote::{ToTokens as _, quote};
+use syn::Meta;
 
-use crate::parse::{Part, meant_on_parameter};
+use crate::parse::{Part, is_ours_on_parameter};
 use crate::spell::for_each_word;
 
 /// Removes our attributes from the parameters of a function.
 pub(crate) fn parameters(item: TokenStream) -> TokenStream {
     map_groups(item, Delimiter::Parenthesis, |parameters| {
-        without_attributes(parameters, |name| meant_on_parameter(name).is_some())
+        without_attributes(parameters, is_ours_on_parameter)
     })
 }
 
@@ -25,6 +26,35 @@ pub(crate) fn helpers(item: TokenStream) -> TokenStream {
             Part::meant(name).is_some()
         }))
     })
+}
+
+/// Removes other `#[custom_function(…)]` above an item, and returns them too.
+pub(crate) fn repeated(item: TokenStream) -> (TokenStream, Vec<Meta>) {
+    let (mut rest, mut repeated) = (Vec::new(), Vec::new());
+    for token in item {
+        let is_above = rest.iter().all(is_of_an_attribute);
+        if let TokenTree::Group(group) = &token
+            && group.delimiter() == Delimiter::Bracket
+            && is_above
+            && let Ok(meta) = syn::parse2::<Meta>(group.stream())
+            && let Some(name) = meta.path().segments.last()
+            && name.ident == "custom_function"
+        {
+            rest.pop();
+            repeated.push(meta);
+        } else {
+            rest.push(token);
+        }
+    }
+    (rest.into_iter().collect(), repeated)
+}
+
+fn is_of_an_attribute(token: &TokenTree) -> bool {
+    match token {
+        TokenTree::Group(group) => group.delimiter() == Delimiter::Bracket,
+        TokenTree::Punct(punct) => punct.as_char() == '#',
+        TokenTree::Ident(_) | TokenTree::Literal(_) => false,
+    }
 }
 
 /// Empties the bodies of some functions of a block, by name and body, which then cannot fail to compile.

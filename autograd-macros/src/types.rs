@@ -129,10 +129,12 @@ pub(crate) struct Floats {
     certain: Vec<String>,
     /// Names that are marked as element types by hand.
     aliases: Vec<String>,
+    /// Names of types with tensors in their fields.
+    holders: Vec<String>,
 }
 
 impl Floats {
-    pub(crate) fn of(block: &Generics, forward: &Signature) -> Self {
+    pub(crate) fn of(block: &Generics, forward: &Signature, holders: &[String]) -> Self {
         let params = block.type_params().chain(forward.generics.type_params());
         let params = params.map(|param| param.ident.to_string());
         let certain = ["f32", "f64"]
@@ -141,7 +143,11 @@ impl Floats {
             .chain(params)
             .collect();
         let aliases = forward.inputs.iter().filter_map(element_alias).collect();
-        Self { certain, aliases }
+        Self {
+            certain,
+            aliases,
+            holders: holders.to_vec(),
+        }
     }
 
     fn contains(&self, element: &Type) -> bool {
@@ -191,6 +197,28 @@ impl Floats {
         inner_types(ty)
             .into_iter()
             .find_map(|inner| counted(inner).or_else(|| self.hidden_tensor(inner, counts)))
+    }
+
+    /// Returns the tensor that a type with these bounds gives out: `Iterator<Item = ArrayView1<f32>>`.
+    pub(crate) fn tensor_of_bounds<'a>(
+        &self,
+        bounds: impl Iterator<Item = &'a TypeParamBound>,
+    ) -> Option<TensorType> {
+        bounds
+            .flat_map(types_of_bound)
+            .find_map(|ty| self.tensor(ty).or_else(|| self.hidden_tensor(ty, |_| true)))
+    }
+
+    /// Returns the name of a type with tensors in its fields.
+    pub(crate) fn holder(&self, ty: &Type) -> Option<Ident> {
+        let own = match peel(ty) {
+            Type::Path(path) if path.path.segments.len() == 1 => last_segment(ty),
+            _ => None,
+        };
+        let own = own.map(|last| &last.ident);
+        let own = own.filter(|own| self.holders.iter().any(|holder| *own == holder));
+        let inner = || inner_types(ty).into_iter().find_map(|ty| self.holder(ty));
+        own.cloned().or_else(inner)
     }
 
     /// Returns the name of a type that is a tensor in a form which functions do not take: `ArcArray1<f64>`,
@@ -440,7 +468,7 @@ pub(crate) fn is_sized(ty: &Type) -> bool {
 /// Returns whether a type certainly holds no tensor, however its names are defined.
 pub(crate) fn is_data(ty: &Type) -> bool {
     match peel(ty) {
-        Type::FnPtr(_) | Type::Never(_) | Type::Ptr(_) | Type::TraitObject(_) => true,
+        Type::FnPtr(_) | Type::Never(_) | Type::Ptr(_) => true,
         Type::Path(TypePath { path, .. }) if path.get_ident().is_some() => {
             is_primitive(ty) || path.is_ident("String")
         }
@@ -452,6 +480,18 @@ pub(crate) fn is_data(ty: &Type) -> bool {
         _ => {
             let inner = inner_types(ty);
             !inner.is_empty() && inner.into_iter().all(is_data)
+        }
+    }
+}
+
+/// Returns whether a type certainly holds values of the types that it is written with.
+pub(crate) fn is_container(ty: &Type) -> bool {
+    const CONTAINERS: [&str; 6] = ["Option", "Vec", "Box", "Arc", "HashMap", "BTreeMap"];
+    match peel(ty) {
+        Type::Array(_) | Type::Slice(_) | Type::Tuple(_) | Type::Reference(_) => true,
+        ty => {
+            let last = last_segment(ty);
+            last.is_some_and(|last| CONTAINERS.iter().any(|name| last.ident == name))
         }
     }
 }
@@ -571,4 +611,18 @@ pub(crate) fn inner_types(ty: &Type) -> Vec<&Type> {
         Type::Path(path) => path.path.segments.iter().flat_map(type_arguments).collect(),
         _ => Vec::new(),
     }
+}
+
+/// Returns `X` of `AsRef<X>` and of `Iterator<Item = X>`; what a closure takes is not in it.
+fn types_of_bound(bound: &TypeParamBound) -> Vec<&Type> {
+    let TypeParamBound::Trait(bound) = bound else {
+        return Vec::new();
+    };
+    let arguments = bound.path.segments.iter().flat_map(arguments);
+    let types = arguments.filter_map(|argument| match argument {
+        GenericArgument::Type(ty) => Some(ty),
+        GenericArgument::AssocType(assoc) => Some(&assoc.ty),
+        _ => None,
+    });
+    types.collect()
 }

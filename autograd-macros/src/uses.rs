@@ -13,13 +13,45 @@ use syn::{
 
 /// Returns the `known` names that `expression` uses, each where it is first, in that order.
 pub(crate) fn names(expression: &Expr, known: &[String]) -> Vec<Ident> {
-    let mut uses = Uses {
-        known,
-        bound: Vec::new(),
-        found: Vec::new(),
-    };
-    uses.visit_expr(expression);
-    uses.found
+    Uses::of(expression, known).found
+}
+
+/// Returns the names that `expression` computes with and that nothing has, each where it is first. A function, a constant
+/// (in capitals), or a name after `self::` is not one of the gradient's.
+pub(crate) fn strangers(expression: &Expr, known: &[String]) -> Vec<Ident> {
+    let uses = Uses::of(expression, known);
+    if uses.has_items {
+        return Vec::new();
+    }
+    uses.strangers
+}
+
+/// Returns whether the tokens of a body bind a name anew: by `let`, `for` or `fn`, or as what a closure takes.
+pub(crate) fn rebinds(body: &TokenStream, name: &str) -> bool {
+    binds(body.clone(), false, name)
+}
+
+/// Returns whether tokens bind a name; as a pattern, they do with each word.
+fn binds(tokens: TokenStream, mut is_pattern: bool, name: &str) -> bool {
+    let mut in_bars = false;
+    for token in tokens {
+        match token {
+            TokenTree::Ident(word) if ["let", "for", "fn"].iter().any(|key| word == key) => {
+                is_pattern = true;
+            }
+            TokenTree::Ident(word) if word == "in" => is_pattern = false,
+            TokenTree::Ident(word) if (is_pattern || in_bars) && word == name => return true,
+            TokenTree::Group(group) if binds(group.stream(), is_pattern || in_bars, name) => {
+                return true;
+            }
+            TokenTree::Punct(sign) => {
+                is_pattern &= sign.as_char() != '=';
+                in_bars ^= sign.as_char() == '|';
+            }
+            _ => {}
+        }
+    }
+    false
 }
 
 struct Uses<'a> {
@@ -27,9 +59,42 @@ struct Uses<'a> {
     /// The variables in scope that the expression binds itself, inner ones last.
     bound: Vec<String>,
     found: Vec<Ident>,
+    strangers: Vec<Ident>,
+    has_items: bool,
 }
 
-impl Uses<'_> {
+impl<'a> Uses<'a> {
+    fn of(expression: &Expr, known: &'a [String]) -> Self {
+        let mut uses = Self {
+            known,
+            bound: Vec::new(),
+            found: Vec::new(),
+            strangers: Vec::new(),
+            has_items: false,
+        };
+        uses.compute_with(expression);
+        uses.visit_expr(expression);
+        uses
+    }
+
+    /// Looks at an operand.
+    fn compute_with(&mut self, operand: &Expr) {
+        let name = match operand {
+            Expr::Paren(paren) => return self.compute_with(&paren.expr),
+            Expr::Path(path) => path.path.get_ident(),
+            _ => None,
+        };
+        let Some(name) = name else {
+            return;
+        };
+        let text = name.to_string();
+        let is_variable = text.starts_with(|first: char| first.is_lowercase()) && text != "self";
+        let is_known = self.known.contains(&text) || self.bound.contains(&text);
+        if is_variable && !is_known && !self.strangers.contains(name) {
+            self.strangers.push(name.clone());
+        }
+    }
+
     fn use_name(&mut self, name: &Ident) {
         let text = name.to_string();
         let is_new = !self.found.contains(name);
@@ -90,9 +155,22 @@ impl Uses<'_> {
 impl Visit<'_> for Uses<'_> {
     fn visit_expr(&mut self, expression: &Expr) {
         match expression {
-            Expr::Verbatim(tokens) => self.use_tokens(tokens.clone()),
-            expression => visit::visit_expr(self, expression),
+            Expr::Verbatim(tokens) => return self.use_tokens(tokens.clone()),
+            Expr::Binary(binary) => {
+                // What the left side binds is there on the right.
+                self.compute_with(&binary.left);
+                self.visit_expr(&binary.left);
+                self.compute_with(&binary.right);
+                return self.visit_expr(&binary.right);
+            }
+            Expr::Unary(unary) => self.compute_with(&unary.expr),
+            Expr::Reference(reference) => self.compute_with(&reference.expr),
+            Expr::MethodCall(call) => self.compute_with(&call.receiver),
+            Expr::Index(index) => self.compute_with(&index.expr),
+            Expr::Field(field) => self.compute_with(&field.base),
+            _ => {}
         }
+        visit::visit_expr(self, expression);
     }
 
     fn visit_expr_path(&mut self, path: &ExprPath) {
@@ -116,7 +194,9 @@ impl Visit<'_> for Uses<'_> {
     }
 
     /// An item within the expression sees none of its variables.
-    fn visit_item(&mut self, _: &Item) {}
+    fn visit_item(&mut self, _: &Item) {
+        self.has_items = true;
+    }
 
     fn visit_local(&mut self, local: &Local) {
         if let Some(init) = &local.init {
@@ -241,6 +321,68 @@ mod tests {
             }),
             &["y"],
         );
+    }
+
+    #[test]
+    fn operands_that_nothing_has_are_strangers() {
+        let known = ["x"].map(String::from);
+        let found = |expression: Expr| -> Vec<String> {
+            let strangers = strangers(&expression, &known);
+            strangers.iter().map(Ident::to_string).collect()
+        };
+        assert_eq!(
+            found(parse_quote!(&x / norm - x.dot(&(y)) * norm)),
+            ["norm", "y"]
+        );
+        assert_eq!(found(parse_quote!(norm)), ["norm"]);
+        assert_eq!(found(parse_quote!(-a.b + c[0].d())), ["a", "c"]);
+        // Functions, constants, paths, variables of its own, and what an item may define.
+        let none: [Expr; 6] = [
+            parse_quote!(if let Some(on) = x
+                && on
+            {
+                1
+            } else {
+                2
+            }),
+            parse_quote!(f(x).mapv(g) * LIMIT + self::k),
+            parse_quote!(x.mapv(|a| a * 2.0)),
+            parse_quote!({
+                let k = 2.0;
+                &x * k
+            }),
+            parse_quote!({
+                const k: f64 = 2.0;
+                &x * k
+            }),
+            parse_quote!(array![y] * self.k),
+        ];
+        assert_eq!(none.map(found), [(); 6].map(|()| Vec::<String>::new()));
+    }
+
+    #[test]
+    fn names_are_bound_anew() {
+        let rebinds = |body: TokenStream| rebinds(&body, "x");
+        for body in [
+            quote!(let x = 1.0; x),
+            quote!({
+                let (mut x, y) = f();
+            }),
+            quote!(for x in 0..3 {}),
+            quote!(f(|y, x| x)),
+            quote!(
+                fn x() {}
+            ),
+        ] {
+            assert!(rebinds(body.clone()), "{body}");
+        }
+        for body in [
+            quote!(let y = x; y * x),
+            quote!(for y in x {}),
+            quote!(f(|y| x) + x),
+        ] {
+            assert!(!rebinds(body.clone()), "{body}");
+        }
     }
 
     #[test]

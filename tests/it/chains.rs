@@ -3,9 +3,16 @@
 use pullback::ndarray::{Array1, ArrayView1, array};
 use pullback::prelude::*;
 
-/// A value that owns a tensor.
-#[derive(Clone)]
-struct Owner(#[expect(dead_code, reason = "owned alone")] Tensor1<f64>);
+use held::Owner;
+
+/// The macro refuses a type that it sees to hold tensors.
+mod held {
+    use pullback::prelude::*;
+
+    /// A value that owns a tensor.
+    #[derive(Clone)]
+    pub struct Owner(#[expect(dead_code, reason = "owned alone")] pub Tensor1<f64>);
+}
 
 /// y = x, which keeps a value.
 struct Owns;

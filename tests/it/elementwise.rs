@@ -208,12 +208,17 @@ fn a_node_lists_what_it_keeps() {
     assert!(y.grad_fn().is_none());
 }
 
-/// A value that holds the tensors of the function before.
-#[derive(Clone)]
-struct Before(Vec<Tensor1<f64>>);
+/// The macro refuses a type that it sees to hold tensors.
+mod held {
+    use pullback::prelude::*;
+
+    /// A value that holds the tensors of the function before.
+    #[derive(Clone)]
+    pub struct Before(pub Vec<Tensor1<f64>>);
+}
 
 #[custom_function(elementwise)]
-fn after<T: Real>(x: T, before: &Before) -> T {
+fn after<T: Real>(x: T, before: &held::Before) -> T {
     x + before.0.len() as f64
 }
 
@@ -223,7 +228,7 @@ fn values_that_hold_what_was_before_are_dropped_without_recursion() {
         let x = leaf(array![1.0]);
         let mut y = x.clone();
         for _ in 0..100_000 {
-            y = after(&x, &Before(vec![y]));
+            y = after(&x, &held::Before(vec![y]));
         }
         assert_eq!(y.to_array(), array![2.0]);
     };

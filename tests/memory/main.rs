@@ -23,6 +23,7 @@ use pullback::prelude::*;
 use pullback::{checkpoint_steps, memory};
 
 use counting::{allocations, bytes, live, signed};
+use held::Owner;
 
 /// y = max(x, 0), for which the output is kept.
 struct KeepsOutput;
@@ -231,9 +232,14 @@ fn what_hangs_on_an_output_goes_with_it() {
 /// x and 2x, of which everything that can be kept is kept.
 struct KeepsAll;
 
-/// A value that owns tensors.
-#[derive(Clone)]
-struct Owner(Vec<Tensor1<f32>>);
+/// The macro refuses a type that it sees to hold tensors.
+mod held {
+    use pullback::prelude::*;
+
+    /// A value that owns tensors.
+    #[derive(Clone)]
+    pub struct Owner(pub Vec<Tensor1<f32>>);
+}
 
 #[custom_function]
 impl KeepsAll {

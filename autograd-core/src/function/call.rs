@@ -254,7 +254,8 @@ impl<'a> Call<'a> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an error type",
     label = "backward returns it as an error",
-    note = "return a `String`, or a type that is `std::error::Error + Send + Sync + 'static`"
+    note = "return a `String`, a type that is `std::error::Error + Send + Sync + 'static`, or a \
+            `Box<dyn std::error::Error + Send + Sync>`"
 )]
 pub trait IntoSource {
     /// Converts the error to the source of another.

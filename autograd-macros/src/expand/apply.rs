@@ -10,7 +10,9 @@ use syn::{Ident, Type};
 
 use super::backward::nested;
 use super::interface::{finish, is_for_its_value, parameters, returns};
-use super::tokens::{at, element_and_dimension, in_form, is_consumed, local, number, reference};
+use super::tokens::{
+    at, element_and_dimension, in_form, is_consumed, local, number, owned, reference,
+};
 use super::{context, forward_mode, interface, probes, save};
 use crate::docs;
 use crate::model::{Forward, FunctionModel, Input, Returned, Role, Source};
@@ -391,10 +393,15 @@ fn argument(input: &Input, p: &TokenStream) -> TokenStream {
             let guard = in_place_variable(input);
             quote_spanned!(span=> #guard.view())
         }
-        Form::Owned if tensor.kind == Kind::Optional => {
-            quote_spanned!(span=> ::core::option::Option::map(#name, #p::Tensor::into_array))
+        Form::Owned => {
+            let array = match tensor.kind {
+                Kind::Optional => {
+                    quote_spanned!(span=> ::core::option::Option::map(#name, #p::Tensor::into_array))
+                }
+                Kind::Single | Kind::List => quote_spanned!(span=> #p::Tensor::into_array(#name)),
+            };
+            owned(array, &input.ty, p)
         }
-        Form::Owned => quote_spanned!(span=> #p::Tensor::into_array(#name)),
         form => in_form(&reference, form, tensor.kind, span, p),
     }
 }

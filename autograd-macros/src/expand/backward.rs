@@ -8,7 +8,7 @@ use syn::{Ident, Type};
 
 use super::save;
 use super::tokens::{
-    any_of, at, element, element_and_dimension, field, in_form, local, number, option,
+    any_of, at, element, element_and_dimension, field, in_form, local, number, option, owned,
 };
 use crate::model::{
     Backward, Derivative, Forward, FunctionModel, Parameter, Role, Saved, Source, Wants,
@@ -308,7 +308,11 @@ fn argument(
             if form == Form::TensorRef && function.once {
                 saved = detached(&saved, kind, p);
             }
-            in_form(&saved, form, kind, span, p)
+            let saved = in_form(&saved, form, kind, span, p);
+            match form {
+                Form::Owned => owned(saved, ty, p),
+                _ => saved,
+            }
         }
         (Wants::Saved(source), None) => value(&saved(source), ty),
         // The rules refuse these.

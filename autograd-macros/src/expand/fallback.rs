@@ -10,7 +10,7 @@ use super::{apply, context, elementwise, impls, short, signature, tokens};
 use crate::model::{Backward, FunctionKind};
 use crate::spell::has_word;
 use crate::strip;
-use crate::validate::Rejected;
+use crate::validate::{Alone, Rejected};
 
 /// Generates the whole expansion of a function with mistakes.
 pub(crate) fn function(
@@ -28,6 +28,10 @@ pub(crate) fn function(
     } = rejected;
     if definition.is_none() && rejected.is_unreadable {
         return errors.clone();
+    }
+    if let Some(form) = &rejected.alone {
+        let function = alone(form, rejected, stripped, default_crate);
+        return quote!(#function #errors);
     }
     let item = item(rejected, stripped, default_crate);
     let (Some(definition), Some(forward)) = (definition, forward) else {
@@ -95,6 +99,22 @@ fn item(rejected: &Rejected, stripped: &TokenStream, default_crate: &str) -> Tok
         }
         None => as_written,
     }
+}
+
+/// Returns the function where nothing can be beside it.
+fn alone(
+    form: &Alone,
+    rejected: &Rejected,
+    stripped: &TokenStream,
+    default_crate: &str,
+) -> TokenStream {
+    let docs = quote!(#[allow(unused_variables, dead_code)]);
+    let known = rejected.definition.as_ref().zip(rejected.forward.as_ref());
+    let function = known.filter(|_| matches!(form, Alone::OfTensors));
+    let function = function.and_then(|(definition, forward)| {
+        short::function(definition, forward, default_crate, &docs, |_| inert())
+    });
+    function.unwrap_or_else(|| quote!(#[allow(dead_code, unused_mut, unused_variables)] #stripped))
 }
 
 fn inert() -> TokenStream {

@@ -6,11 +6,16 @@ use expect_test::{ExpectFile, expect_file};
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use crate::stages::custom_function;
+use crate::place::Place;
+use crate::stages;
+
+fn custom_function(args: TokenStream, item: TokenStream) -> TokenStream {
+    stages::custom_function(args, item, &Place::default(), "pullback")
+}
 
 /// Expands, compares, and returns the expansion.
 fn check_text(args: TokenStream, item: TokenStream, expected: &ExpectFile) -> String {
-    let expanded = custom_function(args, item, "pullback");
+    let expanded = custom_function(args, item);
     let file = syn::parse2(expanded.clone()).unwrap_or_else(|error| panic!("{error}\n{expanded}"));
     let text = prettyplease::unparse(&file);
     expected.assert_eq(&text);
@@ -294,7 +299,7 @@ fn gradcheck() {
         map = |x: f64| x,
         E = Ix3,
     ));
-    let expanded = custom_function(args, item, "pullback");
+    let expanded = custom_function(args, item);
     let file: syn::File = syn::parse2(expanded.clone()).unwrap_or_else(|_| panic!("{expanded}"));
     let test = file
         .items
@@ -347,7 +352,7 @@ fn nonsense_is_an_error() {
             continue;
         };
         for args in args {
-            let expanded = custom_function(args.parse().unwrap(), item.clone(), "pullback");
+            let expanded = custom_function(args.parse().unwrap(), item.clone());
             assert!(
                 expanded.to_string().contains("compile_error"),
                 "{args} {item}"
@@ -371,7 +376,7 @@ fn unfinished_functions_are_left_to_the_compiler() {
         "impl X { #[forward] fn forward(mut x: ArrayViewMut1<f32>) {} #[jvp(1)] fn j(tangent_x: [f32]) }",
     ];
     for item in items {
-        let expanded = custom_function(quote!(), item.parse().unwrap(), "pullback");
+        let expanded = custom_function(quote!(), item.parse().unwrap());
         assert!(!expanded.to_string().contains("compile_error"), "{item}");
     }
 }
@@ -384,7 +389,7 @@ fn an_item_that_can_have_no_function_stays() {
             base: f64,
         }
     );
-    let expanded = custom_function(quote!(), item.clone(), "pullback").to_string();
+    let expanded = custom_function(quote!(), item.clone()).to_string();
     assert!(expanded.contains("compile_error"), "{expanded}");
     assert!(expanded.contains(&item.to_string()), "{expanded}");
 }

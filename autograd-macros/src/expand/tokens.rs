@@ -6,7 +6,7 @@ use syn::{Ident, Type};
 
 use crate::model::{Definition, Input, TensorInput};
 pub(super) use crate::spell::{at, dimension, element, local, option, private};
-use crate::types::{Content, Form, Kind, Rank, TensorType};
+use crate::types::{self, Content, Form, Kind, Rank, TensorType, option_of};
 
 /// Returns the path of the runtime's module for generated code.
 pub(super) fn runtime(definition: &Definition, default_crate: &str) -> TokenStream {
@@ -93,6 +93,21 @@ pub(super) fn in_form(
         }
         Form::Owned => quote_spanned!(span=> #p::Tensor::to_array(#tensors)),
         Form::TensorRef | Form::Tensor => tensors.clone(),
+    }
+}
+
+/// Returns an array as the owned type `ty`, which may be an alias: of a view, that is a mistake, which is reported there.
+pub(super) fn owned(array: TokenStream, ty: &Type, p: &TokenStream) -> TokenStream {
+    let inner = option_of(ty).unwrap_or(ty);
+    if types::array(inner).is_some() {
+        return array;
+    }
+    let span = at(ty);
+    let from_array = quote_spanned!(span=> <#inner as #p::FromArray>::from_array);
+    if option_of(ty).is_some() {
+        quote_spanned!(span=> ::core::option::Option::map(#array, #from_array))
+    } else {
+        quote_spanned!(span=> #from_array(#array))
     }
 }
 

@@ -68,11 +68,16 @@ fn on_arrays(function: Function, elementwise: &Elementwise) -> Function {
     let outputs = returned(&sig.output);
     let arrays = outputs.iter().map(|ty| array(ty, quote!(Array<)));
     sig.output = match &sig.output {
+        // A mistake, which the rules report.
+        ReturnType::Default => {
+            let array = array(&parse_quote!(#number), quote!(Array<));
+            parse_quote!(-> #array)
+        }
         ReturnType::Type(arrow, ty) if matches!(peel(ty), Type::Tuple(_)) => {
             let tuple = parse_quote!((#(#arrays,)*));
             ReturnType::Type(*arrow, Box::new(tuple))
         }
-        _ => parse_quote!(-> #(#arrays)*),
+        ReturnType::Type(..) => parse_quote!(-> #(#arrays)*),
     };
     let lifetimes = sig.generics.lifetimes().cloned();
     sig.generics = Generics {

@@ -20,7 +20,7 @@ use syn::{
 use super::ShortArguments;
 use crate::model::{Definition, Forward, FreeFunction, FunctionKind, Wants, Written};
 use crate::parse::{Argument, Function, Helper, ImplBlock, Method, is_ours};
-use crate::spell::{array, placed};
+use crate::spell::{array, camel_case, placed};
 use crate::types::{Form, Kind, Passing};
 use crate::uses;
 
@@ -54,7 +54,7 @@ pub(super) fn free_function(
         ident: sig.ident.clone(),
         generics: sig.generics.clone(),
         kernel: kernel(&sig, &of_forward),
-        body,
+        body: body.clone(),
         higher_order,
         complete,
     };
@@ -69,6 +69,7 @@ pub(super) fn free_function(
             generics: of_forward,
             ..sig
         },
+        body: body.stream(),
         expression: None,
         place: 0..0,
     };
@@ -96,6 +97,7 @@ fn gradient(argument: Argument) -> Option<Method> {
         helpers: vec![helper("backward", names)],
         vis: Visibility::Inherited,
         sig: parse_quote!(fn #ident()),
+        body: argument.value.to_token_stream(),
         expression: Some(argument.value?),
         place: 0..0,
     })
@@ -326,63 +328,9 @@ fn mentions(tokens: TokenStream, lifetimes: &[String]) -> bool {
     })
 }
 
-/// Returns `mul_constant` as a type, `MulConstant`, by a name that none of its parameters has.
-fn camel_case(name: &Ident, generics: &Generics) -> Ident {
-    let text = name.unraw().to_string();
-    let mut camel = String::new();
-    for word in text.split('_').filter(|word| !word.is_empty()) {
-        let mut letters = word.chars();
-        let first = letters.next().into_iter().flat_map(char::to_uppercase);
-        // Digits of two words stay apart, and none begins a name.
-        let is_digit = |letter: Option<char>| letter.is_none_or(|letter| letter.is_ascii_digit());
-        if is_digit(camel.chars().last()) && is_digit(word.chars().next()) {
-            camel.push('_');
-        }
-        camel.extend(first.chain(letters));
-    }
-    let is_free = |ident: &Ident| {
-        let mut types = generics.type_params().map(|param| &param.ident);
-        let mut constants = generics.const_params().map(|param| &param.ident);
-        !types.any(|taken| taken == ident) && !constants.any(|taken| taken == ident)
-    };
-    // `_self`, `fn f<F>()`, and letters whose capitals no name may have.
-    let mut ident = [camel.clone(), format!("{camel}_"), text]
-        .iter()
-        .filter_map(|candidate| syn::parse_str::<Ident>(candidate).ok())
-        .find(is_free)
-        .unwrap_or_else(|| name.clone());
-    ident.set_span(name.span());
-    ident
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn types_are_named_after_functions() {
-        let names = [
-            ("linear", "Linear"),
-            ("mul_constant", "MulConstant"),
-            ("r#type", "Type"),
-            ("_hidden", "Hidden"),
-            ("conv2d", "Conv2d"),
-            ("layer_norm_2", "LayerNorm2"),
-            ("conv_2_3_d", "Conv2_3D"),
-            ("_2d", "_2d"),
-            ("__", "__"),
-            ("_self", "Self_"),
-            ("Already", "Already"),
-            ("σ_grad", "ΣGrad"),
-            ("t", "T_"),
-            ("n", "N_"),
-        ];
-        let generics = parse_quote!(<T, const N: usize>);
-        for (function, expected) in names {
-            let function: Ident = syn::parse_str(function).unwrap();
-            assert_eq!(camel_case(&function, &generics).to_string(), expected);
-        }
-    }
 
     #[test]
     fn bounds_follow_the_lifetimes_that_they_speak_of() {

@@ -13,7 +13,10 @@ pub(crate) use kind::{Elementwise, FreeFunction, FunctionKind, Replaced, Written
 use syn::ext::IdentExt as _;
 use syn::{Attribute, Generics, Ident, Path, Type, Visibility};
 
-use crate::types::{Form, Kind, Rank, TensorType, array, is_parameter, peel, within_gradient};
+use crate::types::{
+    Form, Kind, Rank, TensorType, array, inner_types, is_container, is_float, is_parameter,
+    last_segment, peel, same, within_gradient,
+};
 
 /// A differentiable function.
 pub(crate) struct FunctionModel {
@@ -239,11 +242,25 @@ impl Forward {
             .any(|ty| is_parameter(ty, param))
     }
 
+    /// Returns the element type of an input, if it is a parameter of the block and no other tensor's.
+    pub(crate) fn own_element<'a>(&self, input: &'a TensorInput) -> Option<&'a Type> {
+        let own = input.ty.content.element().filter(|ty| !is_float(ty))?;
+        let elements = self.tensors().filter_map(|tensor| tensor.content.element());
+        (elements.filter(|ty| same(ty, own)).count() == 1).then_some(own)
+    }
+
     /// Returns whether a parameter of the block is the rank of a tensor.
     pub(crate) fn has_rank(&self, param: &Ident) -> bool {
         self.tensors()
             .filter_map(|tensor| tensor.content.rank())
             .any(|rank| matches!(rank, Rank::Named(ty) if is_parameter(ty, param)))
+    }
+
+    /// Returns whether a value is a number with a derivative, or a list of such, as far as the tokens of its type show.
+    pub(crate) fn has_float(&self, ty: &Type) -> bool {
+        let is_element = last_segment(ty).is_some_and(|last| self.has_element(&last.ident));
+        let mut held = inner_types(ty).into_iter().filter(|_| is_container(ty));
+        is_float(ty) || is_element || held.any(|ty| self.has_float(ty))
     }
 
     /// Returns the differentiable inputs, by their index among themselves.

@@ -8,12 +8,12 @@ use super::options::{
 };
 use crate::diagnostics::{Diagnostics, did_you_mean, list};
 use crate::lower::ShortArguments;
-use crate::parse::{Argument, Arguments, Part, meant_on_parameter};
+use crate::parse::{Argument, Arguments, Attributes, Part, meant_on_parameter};
 use crate::show::show;
 
 /// Reads the arguments of `#[custom_function(…)]`, on a block or on a free function.
 pub(super) fn custom_function(
-    arguments: Arguments,
+    attributes: Attributes,
     in_block: bool,
     diagnostics: &mut Diagnostics,
 ) -> FunctionOptions {
@@ -27,7 +27,8 @@ pub(super) fn custom_function(
         "non_differentiable",
     ];
     let mistakes = diagnostics.len();
-    let arguments = diagnostics.ok(arguments).unwrap_or_default();
+    is_given_once(&attributes.repeated, diagnostics);
+    let arguments = read(attributes.arguments, diagnostics);
     let is_short = |argument: &Argument| SHORT.iter().any(|short| argument.name == short);
     let (short, common): (Vec<_>, Vec<_>) = arguments.into_iter().partition(is_short);
     let names = if in_block {
@@ -52,6 +53,21 @@ pub(super) fn custom_function(
         options.short.complete = diagnostics.len() == mistakes;
     }
     options
+}
+
+/// All arguments are in one attribute.
+///
+/// ```text
+/// #[custom_function(grad(x) = …)]
+/// #[custom_function(gradcheck(x = [3]))]
+/// //^^^^^^^^^^^^^^^ this item has a `#[custom_function]` already
+/// ```
+fn is_given_once(repeated: &[Path], diagnostics: &mut Diagnostics) {
+    for other in repeated {
+        let message = "this item has a `#[custom_function]` already";
+        let help = "write all arguments in one: `#[custom_function(grad(x) = …, gradcheck(…))]`";
+        diagnostics.error_with_help(other, message, help);
+    }
 }
 
 fn short_form(
@@ -97,12 +113,13 @@ fn short_form(
 
 /// Reads the arguments of `#[forward(…)]`.
 pub(super) fn forward(arguments: &Arguments, diagnostics: &mut Diagnostics) -> ForwardOptions {
-    let arguments = borrowed(arguments, diagnostics);
+    let is_read = arguments.is_ok();
+    let arguments = &read(arguments.clone(), diagnostics);
     let mut options = ForwardOptions::default();
     let names = ["outputs", "saves", "non_differentiable"];
     let given = arguments.len();
     let accepted = known("forward", &names, arguments, diagnostics);
-    options.are_doubtful = accepted.len() < given;
+    options.are_doubtful = !is_read || accepted.len() < given;
     for argument in accepted {
         let names = name_list(argument, diagnostics);
         options.are_doubtful |= names.is_none();
@@ -117,9 +134,12 @@ pub(super) fn forward(arguments: &Arguments, diagnostics: &mut Diagnostics) -> F
 
 /// Reads the arguments of `#[backward(…)]`.
 pub(super) fn backward(arguments: &Arguments, diagnostics: &mut Diagnostics) -> BackwardOptions {
-    let mut options = BackwardOptions::default();
-    let arguments = borrowed(arguments, diagnostics);
-    options_are_given_once(arguments.iter().copied(), diagnostics);
+    let mut options = BackwardOptions {
+        are_doubtful: arguments.is_err(),
+        ..BackwardOptions::default()
+    };
+    let arguments = &read(arguments.clone(), diagnostics);
+    options_are_given_once(arguments.iter(), diagnostics);
     for argument in arguments {
         is_bare(argument, diagnostics);
         if argument.name == "ignores_grad" {
@@ -140,7 +160,7 @@ pub(super) fn backward(arguments: &Arguments, diagnostics: &mut Diagnostics) -> 
 /// //    ^ `#[jvp]` takes no arguments
 /// ```
 pub(super) fn none(attribute: &str, arguments: &Arguments, diagnostics: &mut Diagnostics) {
-    if let Some(first) = borrowed(arguments, diagnostics).first() {
+    if let Some(first) = read(arguments.clone(), diagnostics).first() {
         let message = format!("`#[{attribute}]` takes no arguments; write `#[{attribute}]`");
         diagnostics.error(&first.name, message);
     }
@@ -249,6 +269,7 @@ pub(crate) fn known<'a>(
             let message = format!("`#[{attribute}]` has no argument `{name}`");
             let candidates: Vec<String> = names.iter().copied().map(String::from).collect();
             let suggestion = match meant_gradient(argument, names) {
+                Some(option) if option == "order" => "write `elementwise(order = 3)`; ".to_owned(),
                 Some(input) => format!("write `grad({input}) = …`; "),
                 None => did_you_mean(&name, &candidates),
             };
@@ -382,12 +403,26 @@ pub(crate) fn path_to(argument: &Argument) -> Option<Path> {
 }
 
 /// Returns the arguments, or none if they could not be read.
-fn borrowed<'a>(arguments: &'a Arguments, diagnostics: &mut Diagnostics) -> Vec<&'a Argument> {
-    match arguments {
-        Ok(arguments) => arguments.iter().collect(),
-        Err(error) => {
-            diagnostics.ok::<()>(Err(error.clone()));
-            Vec::new()
-        }
+pub(crate) fn read(arguments: Arguments, diagnostics: &mut Diagnostics) -> Vec<Argument> {
+    let arguments = diagnostics.ok(arguments).unwrap_or_default();
+    have_no_quotes(&arguments, diagnostics);
+    arguments
+}
+
+/// Names have no quotes.
+///
+/// ```text
+/// #[forward(outputs("value", "place"))]
+/// //                ^^^^^^^ a name has no quotes; write `value, place`
+/// ```
+fn have_no_quotes(arguments: &[Argument], diagnostics: &mut Diagnostics) {
+    if let Some(first) = arguments.iter().find(|argument| argument.is_quoted) {
+        let names = arguments.iter().map(|argument| argument.name.to_string());
+        let names: Vec<String> = names.collect();
+        let message = format!("a name has no quotes; write `{}`", names.join(", "));
+        diagnostics.error(&first.name, message);
+    }
+    for argument in arguments {
+        have_no_quotes(argument.list.as_deref().unwrap_or_default(), diagnostics);
     }
 }

@@ -6,12 +6,15 @@ use syn::{FnArg, Ident, Signature, Type};
 use super::context::Context;
 use super::coverage::Covers;
 use super::options::BackwardOptions;
+use super::outputs::as_output;
 use super::parameters::{self, as_tensor, named};
-use super::{agreement, forms};
+use super::{agreement, bodies, forms};
 use crate::diagnostics::{did_you_mean, list};
 use crate::model::{Backward, Derivative, Forward, Parameter, Returned, Role, Source, Wants};
 use crate::parse::Method;
-use crate::types::{Form, Kind};
+use crate::show::show;
+use crate::types::{self, Form, Kind, is_float};
+use crate::uses;
 
 /// The function that asks.
 pub(super) enum Asker<'a> {
@@ -39,11 +42,18 @@ pub(super) fn read(
     nothing_is_asked_for_twice(sig, context);
     let mut parameters = Vec::new();
     let mut complete = true;
+    let gradients = context.forward.gradient_names();
+    let is_gradient = |name: &Ident| gradients.iter().any(|gradient| name == gradient);
+    // Where no gradient is asked for, the first array of an unknown name was meant to be it.
+    let mut lacks_one = !parameters::names(sig).any(is_gradient);
     for argument in &sig.inputs {
         // A receiver has been refused before.
         if let FnArg::Typed(parameter) = argument {
             let name = named(parameter, context.diagnostics);
-            match name.and_then(|name| self::parameter(&name, &parameter.ty, asker, context)) {
+            let asked = name.and_then(|name| {
+                self::parameter(&name, &parameter.ty, asker, &mut lacks_one, context)
+            });
+            match asked {
                 Some(parameter) => parameters.push(parameter),
                 None => complete = false,
             }
@@ -55,8 +65,10 @@ pub(super) fn read(
             options,
             covers,
         } => {
+            let mistakes = context.diagnostics.len();
+            bodies::check(method, asker, &parameters, context);
             // An unknown name above the function may have been meant to be `ignores_grad`.
-            let complete = complete && covers.complete;
+            let complete = complete && covers.complete && context.diagnostics.len() == mistakes;
             a_gradient_is_asked_for(method, options, complete, &parameters, context);
         }
         Asker::Jvp if complete => every_tangent_is_asked_for(&sig.ident, &parameters, context),
@@ -91,11 +103,13 @@ fn parameter(
     name: &Ident,
     ty: &Type,
     asker: &Asker<'_>,
+    lacks_one: &mut bool,
     context: &mut Context<'_>,
 ) -> Option<Parameter> {
     let in_jvp = matches!(asker, Asker::Jvp);
     let Some(wants) = context.forward.wanted(name, in_jvp) else {
-        unknown(name, in_jvp, context);
+        let may_be_one = !in_jvp && types::array(ty).is_some() && std::mem::take(lacks_one);
+        unknown(name, in_jvp, may_be_one, context);
         return None;
     };
     let of = match asker {
@@ -108,7 +122,12 @@ fn parameter(
     forms::read(name, wants, ty, of, context)
 }
 
-fn unknown(name: &Ident, in_jvp: bool, context: &mut Context<'_>) {
+pub(super) fn unknown(
+    name: &Ident,
+    in_jvp: bool,
+    may_be_gradient: bool,
+    context: &mut Context<'_>,
+) {
     let forward = context.forward;
     let names = forward.names(in_jvp);
     let text = name.to_string();
@@ -130,15 +149,28 @@ fn unknown(name: &Ident, in_jvp: bool, context: &mut Context<'_>) {
     let (message, suggestion) = special.unwrap_or_else(|| {
         let known = if in_jvp { "tangent" } else { "saved value" };
         let message = format!("no forward input, output or {known} is named `{name}`");
-        (message, did_you_mean(&name.to_string(), &names))
+        let gradient = forward.gradient_names().into_iter().next();
+        let suggestion = match gradient.filter(|_| may_be_gradient) {
+            Some(gradient) => format!("did you mean `{gradient}`? "),
+            None => did_you_mean(&name.to_string(), &names),
+        };
+        (message, suggestion)
     });
     let (who, saves) = if in_jvp {
-        ("a `#[jvp]` rule", String::new())
+        ("a `#[jvp]` rule may ask for", String::new())
+    } else if context.definition.kind.free().is_some() {
+        (
+            "a gradient may use",
+            how_to_save(name, &suggestion, context),
+        )
     } else {
-        ("backward", how_to_save(name, &suggestion, forward))
+        (
+            "backward may ask for",
+            how_to_save(name, &suggestion, context),
+        )
     };
     let names = list(&names);
-    let help = format!("{suggestion}{who} may ask for {names}{saves}");
+    let help = format!("{suggestion}{who} {names}{saves}");
     context.diagnostics.error_with_help(name, &message, &help);
 }
 
@@ -164,9 +196,14 @@ fn no_gradient(name: &Ident, forward: &Forward) -> Option<(String, String)> {
             format!("no gradient is named `{name}`; a gradient is named after its output");
         return Some((message, format!("write `{only}`. ")));
     }
-    forward.outputs().find(|one| one.name == output)?;
-    let message = format!("`{output}` is not differentiable, so there is no `{name}`");
-    Some((message, String::new()))
+    let output = forward.outputs().find(|one| one.name == output)?;
+    let message = format!(
+        "`{}` is not differentiable, so there is no `{name}`",
+        output.name
+    );
+    let number = Some(&output.ty).filter(|ty| is_float(ty));
+    let help = number.map_or_else(String::new, |ty| format!("{}; ", as_output(&show(ty))));
+    Some((message, help))
 }
 
 /// Returns what is wrong with the name of a tangent, and what to write.
@@ -353,7 +390,7 @@ pub(super) fn every_gradient_is_used(
 /// fn grad_x(grad_y: ArrayView1<f32>, rstd: ArrayView1<f32>) -> Array1<f32>
 /// #[backward(gain)]
 /// fn grad_gain(grad_y: &Tensor1<f32>, context: &NormContext) -> Tensor1<f32>
-/// //                                           ^^^^^^^^^^^^ `context` contains the intermediate `rstd`
+/// //                                           ^^^^^^^^^^^^ `context` contains `rstd`, which forward computes
 /// ```
 pub(super) fn the_context_is_useful(backwards: &[Backward], context: &mut Context<'_>) {
     let functions = || backwards.iter().map(|backward| &backward.function);
@@ -363,7 +400,10 @@ pub(super) fn the_context_is_useful(backwards: &[Backward], context: &mut Contex
         .returned
         .iter()
         .enumerate()
-        .filter(|(_, one)| one.role == Role::Intermediate && one.tensor.is_some())
+        .filter(|(_, one)| match one.tensor {
+            Some(_) => one.role == Role::Intermediate,
+            None => context.forward.has_float(&one.ty),
+        })
         .find(|(index, _)| sources.contains(&Source::Returned(*index)));
     for function in functions() {
         for Parameter { ty, .. } in function.requests(Wants::Context) {
@@ -377,7 +417,7 @@ pub(super) fn the_context_is_useful(backwards: &[Backward], context: &mut Contex
             {
                 let name = &one.name;
                 let message = format!(
-                    "`context` contains the intermediate `{name}`; taken as a tensor, its derivative would be lost"
+                    "`context` contains `{name}`, which forward computes; beside tensors, its derivative would be lost"
                 );
                 let help = "ask for what this function needs by name";
                 context.diagnostics.error_with_help(ty, &message, help);
@@ -447,12 +487,24 @@ fn every_tangent_is_asked_for(
 /// //          ^^^^^^^^^^^ no forward input, output or saved value is named `grad_output`
 /// //                                        ^ no forward input, output or saved value is named `q`
 /// ```
-fn how_to_save(name: &Ident, suggestion: &str, forward: &Forward) -> String {
+fn how_to_save(name: &Ident, suggestion: &str, context: &Context<'_>) -> String {
+    let forward = context.forward;
+    let is_short = context.definition.kind.free().is_some();
+    let write = |names: &str| {
+        if is_short {
+            format!("saves({names})")
+        } else {
+            format!("#[forward(saves({names}))]")
+        }
+    };
     if name == "grad_output" {
-        return how_to_name(forward, "#[forward(saves(…))]");
+        return how_to_name(forward, &write("…"));
     }
     if !suggestion.is_empty() || name.to_string().starts_with("grad_") {
         return String::new();
+    }
+    if is_short && !uses::rebinds(context.body, &name.to_string()) {
+        return "; anything else is a parameter of the function".to_owned();
     }
     let saved = forward
         .returned
@@ -461,8 +513,8 @@ fn how_to_save(name: &Ident, suggestion: &str, forward: &Forward) -> String {
     let mut saved: Vec<Ident> = saved.map(|one| one.name.clone()).collect();
     saved.push(name.clone());
     format!(
-        "; to save an intermediate, return it from forward after the outputs and name it: `#[forward(saves({}))]`",
-        list_bare(&saved)
+        "; to save an intermediate, return it from forward after the outputs and name it: `{}`",
+        write(&list_bare(&saved))
     )
 }
 

@@ -1,12 +1,13 @@
 //! Rules for which gradient comes from which function.
 
-use syn::Ident;
+use syn::{Expr, Ident};
 
 use super::context::Context;
 use super::options::BackwardOptions;
 use super::parameters::as_tensor;
-use crate::diagnostics::{did_you_mean, list, nearest};
+use crate::diagnostics::{Diagnostics, count, did_you_mean, list, nearest};
 use crate::parse::{Method, OPTIONS};
+use crate::show::show;
 
 /// The differentiable inputs whose gradients a backward function returns.
 pub(super) struct Covers {
@@ -36,10 +37,16 @@ pub(super) fn read(
         .collect();
     let mut covers: Vec<Covers> = Vec::new();
     for (function, (method, options)) in backwards.iter().enumerate() {
+        let (expression, number) = (&method.expression, options.inputs.len());
+        let is_doubtful = options.are_doubtful
+            || expression.as_ref().is_some_and(|expression| {
+                !gives_gradients(expression, number, context.diagnostics)
+            });
+        is_known &= !is_doubtful;
         let named: Vec<(usize, &Ident)> = if options.inputs.is_empty() {
-            (0..inputs.len())
-                .map(|edge| (edge, &method.sig.ident))
-                .collect()
+            // All of them, unless other arguments were meant.
+            let all = if is_doubtful { 0 } else { inputs.len() };
+            (0..all).map(|edge| (edge, &method.sig.ident)).collect()
         } else {
             let meant = |name| {
                 let edge = place(name)
@@ -49,7 +56,7 @@ pub(super) fn read(
             options.inputs.iter().filter_map(meant).collect()
         };
         covers.push(Covers {
-            complete: named.len() >= options.inputs.len(),
+            complete: named.len() >= options.inputs.len() && !is_doubtful,
             edges: named.iter().map(|(edge, _)| *edge).collect(),
         });
         for (edge, on) in named {
@@ -126,6 +133,49 @@ fn differentiable_input(
     meant.map(|candidate| left.remove(candidate))
 }
 
+/// An expression gives as many gradients as it names inputs: several in a tuple.
+///
+/// ```text
+/// #[custom_function(grad(x) = (&grad_output * &w, &grad_output * &x))]
+/// //                          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ 1 gradient is expected, but this is a tuple of 2
+/// #[custom_function(grad(x, w) = [&grad_output * &w, &grad_output * &x])]
+/// //                             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ several gradients are a tuple
+/// #[custom_function(grad(x) = |grad_output| &grad_output * 2.0)]
+/// //                          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ a gradient is an expression, not a closure
+/// ```
+///
+/// Returns whether that is so, as far as it shows.
+pub(super) fn gives_gradients(
+    expression: &Expr,
+    number: usize,
+    diagnostics: &mut Diagnostics,
+) -> bool {
+    let (message, help) = match expression {
+        Expr::Tuple(tuple) if tuple.elems.len() != number => (
+            format!(
+                "{} expected, but this is a tuple of {}",
+                count(number, "gradient"),
+                tuple.elems.len()
+            ),
+            "name an input for each of them: `grad(x, y) = (…, …)`".to_owned(),
+        ),
+        Expr::Array(_) if number > 1 => {
+            let places = vec!["…"; number].join(", ");
+            (
+                "several gradients are a tuple, not an array".to_owned(),
+                format!("write `({places})`"),
+            )
+        }
+        Expr::Closure(closure) => (
+            "a gradient is an expression of the names that it may use, not a closure".to_owned(),
+            format!("leave `|{}|` out", show(&closure.inputs)),
+        ),
+        _ => return true,
+    };
+    diagnostics.error_with_help(expression, &message, &help);
+    false
+}
+
 /// No gradient may be returned twice.
 ///
 /// ```text
@@ -169,7 +219,7 @@ fn is_not_covered(
 /// fn grad_input(…) -> Array2<f32>
 /// ```
 fn all_are_covered(owners: &[Option<usize>], context: &mut Context<'_>) {
-    for ((input, _), owner) in context.forward.differentiable().iter().zip(owners) {
+    for ((input, tensor), owner) in context.forward.differentiable().iter().zip(owners) {
         if owner.is_none() {
             let name = &input.name;
             let (message, write) = if context.definition.kind.free().is_some() {
@@ -183,7 +233,14 @@ fn all_are_covered(owners: &[Option<usize>], context: &mut Context<'_>) {
                     format!("write `#[backward({name})]` above a function that does"),
                 )
             };
-            let help = format!("{write}, or exempt the input: `#[non_differentiable] {name}: …`");
+            let mut help =
+                format!("{write}, or exempt the input: `#[non_differentiable] {name}: …`");
+            if let Some(element) = context.forward.own_element(tensor) {
+                let element = show(element);
+                help = format!(
+                    "{help}; `{element}` must be a float here: for indices, write `{name}: &Array1<{element}>`"
+                );
+            }
             context.diagnostics.error_with_help(name, &message, &help);
         }
     }

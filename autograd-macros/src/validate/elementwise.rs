@@ -7,6 +7,7 @@ use syn::{
     TypeParam, TypeParamBound, parse_quote,
 };
 
+use super::coverage::gives_gradients;
 use super::options::options_are_given_once;
 use super::parameters::is_opaque;
 use crate::diagnostics::{Diagnostics, did_you_mean, list as list_of};
@@ -141,7 +142,7 @@ pub(super) fn read(
 ) -> Option<Elementwise> {
     let number = number(sig, diagnostics)?;
     let parameters = parameters(sig, number, diagnostics)?;
-    let outputs = outputs(sig, number, diagnostics)?;
+    let outputs = outputs(sig, number, diagnostics);
     let known = Known {
         inputs: &parameters.inputs,
         differentiable: &parameters.differentiable,
@@ -244,6 +245,8 @@ fn number<'a>(sig: &'a Signature, diagnostics: &mut Diagnostics) -> Option<&'a I
         );
         let help = format!("write `fn {name}<T: Real>(x: T) -> T`");
         diagnostics.error_with_help(name, &message, &help);
+        // The compiler would report what the body does with an `impl Real`.
+        diagnostics.is_unreadable |= has_word(sig.to_token_stream(), "impl");
         return None;
     };
     let number = &number.ident;
@@ -291,16 +294,19 @@ fn is_a_number(parameter: &PatType, number: &Ident, diagnostics: &mut Diagnostic
             show(ty)
         );
         let help = match ty {
-            Type::Reference(_) => format!("write `{name}: {number}`: numbers are copied"),
+            Type::Reference(to) if is_parameter(&to.elem, number) => {
+                format!("write `{name}: {number}`: numbers are copied")
+            }
             _ => format!(
-                "write a parameter for each tensor, `{number}`: the function gets one element of it"
+                "write a parameter `{number}` for each tensor, whose elements the function gets, or a function on \
+                 arrays: `{name}: ArrayView1<f64>`"
             ),
         };
         diagnostics.error_with_help(ty, &message, &help);
         diagnostics.is_doubtful = true;
         return true;
     }
-    let floats = Floats::of(&Generics::default(), &parse_quote!(fn none()));
+    let floats = Floats::of(&Generics::default(), &parse_quote!(fn none()), &[]);
     if floats.taken(ty).is_some() || floats.other_tensor(ty).is_some() {
         let message = format!(
             "`{name}` is a tensor, but an elementwise function takes one element at a time"
@@ -387,13 +393,14 @@ fn takes_no_number(name: &Ident, number: &Ident, diagnostics: &mut Diagnostics) 
 /// fn square<T: Real>(x: T) -> f64
 /// //                          ^^^ `square` must return `T` or a tuple of `T`, found `f64`
 /// ```
-fn outputs(sig: &Signature, number: &Ident, diagnostics: &mut Diagnostics) -> Option<usize> {
+fn outputs(sig: &Signature, number: &Ident, diagnostics: &mut Diagnostics) -> usize {
     let name = &sig.ident;
     let types = lower::elementwise::returned(&sig.output);
     if types.is_empty() {
         let message = format!("`{name}` returns nothing");
         diagnostics.error_with_help(name, &message, &format!("write `-> {number}`"));
-        return None;
+        diagnostics.is_doubtful = true;
+        return 1;
     }
     if let Some(other) = types.iter().find(|ty| !is_parameter(ty, number)) {
         let message = format!(
@@ -422,7 +429,7 @@ fn outputs(sig: &Signature, number: &Ident, diagnostics: &mut Diagnostics) -> Op
         );
         diagnostics.error_with_help(other, &message, "write a second function");
     }
-    Some(types.len())
+    types.len()
 }
 
 /// The names that `grad(x) = …` may use.
@@ -502,7 +509,9 @@ fn replaced(grads: &[Argument], known: &Known<'_>, diagnostics: &mut Diagnostics
             }
         }
         // What the expression gives would be too much for the inputs that are left.
-        let are_right = diagnostics.len() == mistakes;
+        let are_right = diagnostics.len() == mistakes
+            && gives_gradients(expression, inputs.len(), diagnostics)
+            && knows_its_names(expression, &all, known, diagnostics);
         let names = uses::names(expression, &all);
         let uses_one = names
             .iter()
@@ -511,7 +520,7 @@ fn replaced(grads: &[Argument], known: &Known<'_>, diagnostics: &mut Diagnostics
             let message = "this expression uses the gradient of an output; remove `ignores_grad`";
             diagnostics.error(ignores_grad, message);
         }
-        if !uses_one && ignores.is_none() && !inputs.is_empty() && known.are_certain {
+        if are_right && !uses_one && ignores.is_none() && !inputs.is_empty() && known.are_certain {
             let message = format!(
                 "this gradient does not use {}, so the incoming gradient would be ignored",
                 list_of(&gradients)
@@ -528,6 +537,28 @@ fn replaced(grads: &[Argument], known: &Known<'_>, diagnostics: &mut Diagnostics
         }
     }
     read
+}
+
+/// A given derivative computes with the inputs, the values, the outputs and their gradients.
+///
+/// ```text
+/// #[custom_function(elementwise, grad(x) = grad_output * slope)]
+/// //                                                     ^^^^^ this function has nothing of the name `slope`
+/// ```
+fn knows_its_names(
+    expression: &Expr,
+    all: &[String],
+    known: &Known<'_>,
+    diagnostics: &mut Diagnostics,
+) -> bool {
+    let strangers = uses::strangers(expression, all);
+    for name in strangers.iter().filter(|_| known.are_certain) {
+        let message = format!("this function has nothing of the name `{name}`");
+        let suggestion = did_you_mean(&name.to_string(), all);
+        let help = format!("{suggestion}a gradient may use {}", list_of(all));
+        diagnostics.error_with_help(name, &message, &help);
+    }
+    strangers.is_empty() || !known.are_certain
 }
 
 /// Returns the names of the outputs, as the rules will read them.

@@ -1,12 +1,15 @@
 //! Rules for the form in which something is asked for: view, owned, `&Tensor`, optional or not.
 
+use quote::ToTokens as _;
 use syn::{Ident, Type};
 
 use super::agreement::{self, Expected};
 use super::context::Context;
 use super::parameters::{as_tensor, needs_input_grad};
+use super::{bounds, lifetimes};
 use crate::model::{FunctionKind, Named, Parameter, Role, Source, Wants};
 use crate::show::show;
+use crate::spell::has_word;
 use crate::types::{
     self, Form, Kind, Passing, TensorType, borrows, is_primitive, last_segment, option_of, peel,
     same,
@@ -21,6 +24,9 @@ pub(super) fn read(
     (covers, once): (&[usize], bool),
     context: &mut Context<'_>,
 ) -> Option<Parameter> {
+    if !lifetimes::are_short(ty, &context.definition.generics, context.diagnostics) {
+        return None;
+    }
     let parameter = |(form, optional)| Parameter {
         ty: ty.clone(),
         wants,
@@ -335,12 +341,25 @@ fn value(named: Named<'_>, ty: &Type, context: &mut Context<'_>) -> Option<()> {
     let is_exclusive =
         matches!(peel(named.ty), Type::Reference(reference) if reference.mutability.is_some());
     let is_view = |ty| types::array(ty).is_some_and(|array| array.form != Form::Owned);
-    let (message, help) = if let Type::TraitObject(object) = peel(given) {
+    let borrowed = option_of(given).unwrap_or(given);
+    if let Some(view) = types::array(borrowed).filter(|array| array.form != Form::Owned) {
+        is_not_a_view(name, named.ty, &view, context);
+        return None;
+    }
+    let (message, help) = if let Some((held, shared)) = trait_object(given) {
         (
-            format!("`{name}` is a borrowed trait object and cannot be saved for backward"),
-            format!("take `Arc<{} + Send + Sync>`", show(object)),
+            format!("`{name}` is a {held} trait object and cannot be saved for backward"),
+            format!("take `{shared}`"),
         )
-    } else if is_exclusive || borrows(given) {
+    } else if is_exclusive {
+        (
+            format!("`{name}` is written to in forward and cannot be saved for backward"),
+            format!(
+                "take `{name}: {spelled}`, or save what was computed with it: return that after the outputs, and name it, \
+                 `#[forward(saves(…))]`"
+            ),
+        )
+    } else if borrows(given) {
         (
             format!("`{name}` is borrowed in forward and cannot be saved for backward"),
             format!(
@@ -368,11 +387,54 @@ fn value(named: Named<'_>, ty: &Type, context: &mut Context<'_>) -> Option<()> {
             format!("write `{spelled}`"),
         )
     } else {
+        bounds::can_be_saved(given, &context.definition.generics, context.diagnostics)?;
         arrays_agree(name, given, asked, context);
         return Some(());
     };
     context.diagnostics.error_with_help(ty, &message, &help);
     None
+}
+
+/// A view of what is not a float is a value, which ends with the call.
+///
+/// ```text
+/// fn forward(x: ArrayView2<f32>, labels: ArrayView1<usize>) -> Array1<f32>
+/// //                                     ^^^^^^^^^^^^^^^^^ `labels` is a view of `usize`
+/// fn backward(grad_output: ArrayView1<f32>, labels: ArrayView1<usize>) -> Array2<f32>
+/// ```
+fn is_not_a_view(name: &Ident, ty: &Type, view: &TensorType, context: &mut Context<'_>) {
+    let owned = agreement::spell(Form::Owned, &view.content);
+    let write = show(ty).replace(&show(option_of(ty).unwrap_or(ty)), &format!("&{owned}"));
+    let element = view.content.element().map_or_else(String::new, show);
+    let message = format!("`{name}` is a view of `{element}`, and cannot be saved for backward");
+    let mut help = format!("write `{name}: {write}`");
+    if view.content.element().is_some_and(|ty| !is_primitive(ty)) {
+        help = format!("{help}; if `{element}` is `f32` or `f64`, mark the parameter `#[tensor]`");
+    }
+    context.diagnostics.once(ty, &message, &help);
+}
+
+/// Returns how a value holds a trait object that cannot be cloned, and what to take in its place. A boxed one of a trait
+/// that is not std's may be cloned.
+fn trait_object(ty: &Type) -> Option<(&'static str, String)> {
+    let boxed = last_segment(ty).filter(|last| last.ident == "Box");
+    let (held, object) = match boxed {
+        Some(_) => ("boxed", types::inner_types(ty).into_iter().next()?),
+        None => ("borrowed", ty),
+    };
+    let Type::TraitObject(object) = peel(object) else {
+        return None;
+    };
+    let mut shared = show(object);
+    if boxed.is_some() && !shared.starts_with("dyn Fn") {
+        return None;
+    }
+    for bound in ["Send", "Sync"] {
+        if !has_word(object.to_token_stream(), bound) {
+            shared = format!("{shared} + {bound}");
+        }
+    }
+    Some((held, format!("Arc<{shared}>")))
 }
 
 /// A value that is an array must have one rank and element type too.

@@ -143,6 +143,7 @@ impl Reader<'_> {
             "thorough" => "the check is always thorough; ",
             "forward_mode" => "forward mode is always checked where there is a `#[jvp]` rule; ",
             "fast" => "a test of your own with `Gradcheck` can set this; ",
+            "tol" | "tolerance" | "epsilon" => "its tolerances: `eps`, `atol`, `rtol`; ",
             _ => &did_you_mean(&text, &names),
         };
         let help = format!("{suggestion}its inputs: {}", list(&names));
@@ -327,10 +328,14 @@ impl Reader<'_> {
         let name = &input.name;
         let message = format!("`{name}` is a tensor, and this is not a shape");
         let shape = example(input);
-        let help = format!(
-            "write the lengths of its axes, and the range of its elements if it matters: `{name} = {shape}`, \
-             `{name} = {shape} in -1.0..1.0`; or an expression for an array"
-        );
+        let help = if is_optional(value) {
+            format!("write a shape, `{name} = {shape}`: the check runs with it and without it")
+        } else {
+            format!(
+                "write the lengths of its axes, and the range of its elements if it matters: `{name} = {shape}`, \
+                 `{name} = {shape} in -1.0..1.0`; or an expression for an array"
+            )
+        };
         self.diagnostics.error_with_help(value, &message, &help);
     }
 
@@ -582,11 +587,21 @@ fn literal(expression: &Expr) -> Option<f64> {
     }
 }
 
+/// Returns whether an expression is `None` or `Some(…)`.
+fn is_optional(expression: &Expr) -> bool {
+    let function = match peel(expression) {
+        Expr::Call(call) => peel(&call.func),
+        expression => expression,
+    };
+    matches!(function, Expr::Path(path) if ["None", "Some"].iter().any(|name| path.path.is_ident(name)))
+}
+
 /// Returns whether an expression is certainly no array.
 fn is_no_array(expression: &Expr) -> bool {
     let expression = peel(expression);
     let is_vec = |made: &ExprMacro| made.mac.path.is_ident("vec");
     literal(expression).is_some()
+        || is_optional(expression)
         || matches!(expression, Expr::Macro(made) if is_vec(made))
         || matches!(
             expression,

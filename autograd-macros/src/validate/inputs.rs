@@ -1,15 +1,16 @@
 //! Rules for the parameters of forward.
 
-use syn::{FnArg, Ident, Pat, PatType, Signature, Type};
+use syn::{FnArg, Generics, Ident, Pat, PatType, Signature, Type};
 
 use super::arguments::on_parameter;
 use super::parameters::{as_tensor, is_opaque, named, twice};
-use super::{agreement, lookalikes, parameters};
+use super::{agreement, lifetimes, lookalikes, parameters};
 use crate::diagnostics::Diagnostics;
 use crate::model::{Definition, Input, NeedsInputGrad, TensorInput};
 use crate::show::show;
 use crate::types::{
-    Floats, Form, Kind, TensorType, alias, is_primitive, list_of, option_of, peel, vec_of,
+    Floats, Form, Kind, TensorType, alias, bounds_of, is_primitive, list_of, option_of, peel,
+    vec_of,
 };
 
 /// The result of reading forward's parameters.
@@ -42,7 +43,7 @@ pub(super) fn read(
             continue;
         }
         let input = match argument {
-            FnArg::Typed(parameter) => input(parameter, floats, diagnostics),
+            FnArg::Typed(parameter) => input(parameter, definition, floats, diagnostics),
             FnArg::Receiver(_) => None,
         };
         let Some(mut input) = input else {
@@ -102,14 +103,19 @@ fn there_is_no_ctx(parameter: &PatType, diagnostics: &mut Diagnostics) {
     diagnostics.is_unreadable = true;
 }
 
-fn input(parameter: &PatType, floats: &Floats, diagnostics: &mut Diagnostics) -> Option<Input> {
+fn input(
+    parameter: &PatType,
+    definition: &Definition,
+    floats: &Floats,
+    diagnostics: &mut Diagnostics,
+) -> Option<Input> {
     let name = named(parameter, diagnostics);
     let ty = (*parameter.ty).clone();
     if name.as_ref().is_some_and(|name| name == "ctx") {
         there_is_no_ctx(parameter, diagnostics);
         return None;
     }
-    let is_known = names_its_type(&ty, diagnostics);
+    let is_known = names_its_type(&ty, floats, diagnostics);
     let is_marked = on_parameter(&parameter.attrs, "tensor", diagnostics);
     let exempt = on_parameter(&parameter.attrs, "non_differentiable", diagnostics);
     let is_readable = lookalikes::is_readable(&ty, floats, diagnostics);
@@ -117,7 +123,7 @@ fn input(parameter: &PatType, floats: &Floats, diagnostics: &mut Diagnostics) ->
     let mut tensor = match floats.taken(&ty) {
         None if is_marked.is_some() => could_be_tensor(&ty, diagnostics),
         None if is_readable => {
-            hides_no_tensor(&ty, floats, diagnostics);
+            hides_no_tensor(&ty, &definition.generics, floats, diagnostics);
             None
         }
         tensor => tensor,
@@ -130,6 +136,10 @@ fn input(parameter: &PatType, floats: &Floats, diagnostics: &mut Diagnostics) ->
     if let Some((tensor, kind)) = &mut tensor {
         is_not_optional(tensor, *kind, &ty, diagnostics);
         is_borrowed(tensor, &ty, diagnostics);
+        if !lifetimes::are_short(&ty, &definition.generics, diagnostics) {
+            // Callers would have to give tensors of that lifetime.
+            tensor.lifetime = None;
+        }
     }
     let tensor = tensor.map(|(ty, kind)| TensorInput {
         ty,
@@ -149,10 +159,18 @@ fn input(parameter: &PatType, floats: &Floats, diagnostics: &mut Diagnostics) ->
 /// ```text
 /// fn forward(x: ArrayView1<f32>, f: impl Fn(f32) -> f32) -> Array1<f32>
 /// //                                ^^^^^^^^^^^^^^^^^^^ a parameter of forward cannot be `impl Trait`
+/// fn forward(parts: impl Iterator<Item = ArrayView1<f32>>) -> Array1<f32>
+/// //                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ a tensor inside `impl Iterator<…>` would get no gradient
 /// ```
-fn names_its_type(ty: &Type, diagnostics: &mut Diagnostics) -> bool {
+fn names_its_type(ty: &Type, floats: &Floats, diagnostics: &mut Diagnostics) -> bool {
     if !is_opaque(ty) {
         return true;
+    }
+    if let Type::ImplTrait(opaque) = peel(ty)
+        && let Some(hidden) = floats.tensor_of_bounds(opaque.bounds.iter())
+    {
+        is_inside(ty, &as_a_list(&hidden), diagnostics);
+        return false;
     }
     let message = "a parameter of forward cannot be `impl Trait`";
     let help = "name the type with a type parameter: `<F: Fn(f64) -> f64>`";
@@ -170,12 +188,29 @@ fn names_its_type(ty: &Type, diagnostics: &mut Diagnostics) -> bool {
 /// //                ^^^^^^^^^^^^^^^^^^^^ a tensor inside `Vec<…>` would get no gradient
 /// fn forward(x: &ArrayView1<f32>) -> Array1<f32>
 /// //            ^^^^^^^^^^^^^^^^ a tensor inside `&…` would get no gradient
+/// struct Weights { input: Tensor2<f32>, hidden: Tensor2<f32> }
+/// fn forward(x: ArrayView1<f32>, weights: &Weights) -> Array1<f32>
+/// //                                      ^^^^^^^^ the tensors of `Weights` would get no gradients
+/// impl<P: Iterator<Item = ArrayView1<'static, f32>>> Sum<P> { fn forward(x: ArrayView1<f32>, parts: P) -> Array1<f32> … }
+/// //                                                                                                ^ a tensor inside `P` would get no gradient
 /// ```
-fn hides_no_tensor(ty: &Type, floats: &Floats, diagnostics: &mut Diagnostics) {
+fn hides_no_tensor(ty: &Type, generics: &Generics, floats: &Floats, diagnostics: &mut Diagnostics) {
+    if let Type::Path(path) = peel(ty)
+        && let Some(param) = path.path.get_ident()
+        && let Some(hidden) = floats.tensor_of_bounds(bounds_of(generics, param))
+    {
+        is_inside(ty, &as_a_list(&hidden), diagnostics);
+        return;
+    }
     if let Some(other) = floats.other_tensor(ty) {
         let message = format!("`{other}` is a tensor, and would get no gradient as a value");
         let help = "write a view, as `ArrayView1<f64>`, or `&Tensor1<f64>`: callers give `&` of a tensor or parameter";
         diagnostics.error_with_help(ty, &message, help);
+        return;
+    }
+    if let Some(holder) = floats.holder(ty) {
+        let message = format!("the tensors of `{holder}` would get no gradients");
+        diagnostics.error_with_help(ty, &message, "write one parameter for each tensor");
         return;
     }
     let is_exclusive =
@@ -201,12 +236,16 @@ fn hides_no_tensor(ty: &Type, floats: &Floats, diagnostics: &mut Diagnostics) {
         Type::Reference(reference) if crate::types::array(&reference.elem).is_some() => {
             format!("write `{}`", show(&reference.elem))
         }
-        _ => format!(
-            "write a list, `&[{}]`, or one parameter for each tensor",
-            agreement::spell(Form::View, &hidden.content)
-        ),
+        _ => as_a_list(&hidden),
     };
     is_inside(ty, &help, diagnostics);
+}
+
+fn as_a_list(tensor: &TensorType) -> String {
+    format!(
+        "write a list, `&[{}]`, or one parameter for each tensor",
+        agreement::spell(Form::View, &tensor.content)
+    )
 }
 
 fn is_inside(ty: &Type, help: &str, diagnostics: &mut Diagnostics) {

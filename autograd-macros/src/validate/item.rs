@@ -12,11 +12,12 @@ use syn::{
 use super::inputs::ReadInputs;
 use super::options::{BackwardOptions, ForwardOptions, FunctionOptions};
 use super::outputs::ReadOutputs;
-use super::{arguments, elementwise, parameters};
+use super::{arguments, elementwise, formula, lifetimes, parameters};
 use crate::diagnostics::Diagnostics;
 use crate::lower;
 use crate::model::{Definition, Forward, FunctionKind};
 use crate::parse::{Argument, Helper, ImplBlock, Item, Method, Part};
+use crate::place::Place;
 use crate::show::show;
 use crate::spell::for_each_word;
 use crate::types::last_segment;
@@ -39,6 +40,7 @@ pub(super) struct Roles<'a> {
 pub(super) fn block(
     item: Item,
     options: &mut FunctionOptions,
+    place: &Place,
     diagnostics: &mut Diagnostics,
 ) -> Option<(ImplBlock, FunctionKind)> {
     match item {
@@ -49,6 +51,8 @@ pub(super) fn block(
                 return Some(lower::short::block(*function, arguments));
             };
             let elementwise = elementwise::read(sig, order, &arguments, diagnostics)?;
+            let body = function.body.stream();
+            formula::check(&body, &elementwise, &place.elementwise, diagnostics);
             Some(lower::elementwise::block(*function, elementwise, arguments))
         }
         Item::Unfinished => {
@@ -163,14 +167,23 @@ pub(super) fn roles<'a>(
         if definition.kind.free().is_none() {
             is_not_generated(method, diagnostics);
         }
-        let Some(helper) = only_helper(method, diagnostics) else {
+        let Some((helper, others)) = only_helper(method, diagnostics) else {
             continue;
         };
         is_plain(&method.sig, &method.attrs, diagnostics);
-        match part(helper, diagnostics) {
-            Part::Forward | Part::OfForward => forwards.push((method, helper)),
-            Part::Backward => {
-                let options = arguments::backward(&helper.arguments, diagnostics);
+        let part = part(helper, diagnostics);
+        if part != Part::Forward {
+            lifetimes::are_declared(&method.sig, block, diagnostics);
+        }
+        match part {
+            Part::Forward | Part::OfForward => forwards.push((method, helper, others)),
+            Part::Backward | Part::OfBackward => {
+                let mut options = arguments::backward(&helper.arguments, diagnostics);
+                for other in others {
+                    let more = arguments::backward(&other.arguments, diagnostics);
+                    options.inputs.extend(more.inputs);
+                    options.are_doubtful = true;
+                }
                 backwards.push((method, options));
             }
             Part::Jvp => jvps.push((method, helper)),
@@ -179,13 +192,13 @@ pub(super) fn roles<'a>(
     }
     let is_whole = block.unfinished.is_empty();
     let forward = only_forward(definition, &forwards, is_whole, diagnostics);
-    if let Some((method, _)) = forward
+    if let Some((method, ..)) = forward
         && backwards.is_empty()
         && is_whole
     {
-        has_no_backward(definition, &method.sig, diagnostics);
+        has_no_backward(definition, block, &method.sig, diagnostics);
     }
-    let forward = forward.map(|(method, helper)| {
+    let forward = forward.map(|(method, helper, others)| {
         let is_argument = as_argument(helper).is_some();
         let mut arguments = if is_argument {
             Ok(Vec::new())
@@ -193,6 +206,10 @@ pub(super) fn roles<'a>(
             helper.arguments.clone()
         };
         if let Ok(arguments) = &mut arguments {
+            let others = others
+                .iter()
+                .flat_map(|other| other.arguments.clone().unwrap_or_default());
+            arguments.extend(others);
             arguments.extend(method.helpers.iter().filter_map(as_argument));
         }
         (method, arguments::forward(&arguments, diagnostics))
@@ -221,8 +238,8 @@ pub(super) fn has_apply(block: &ImplBlock, definition: &Definition) -> bool {
 }
 
 /// Returns the places of functions that the compiler would report, or report again: all of ours if a type in them is
-/// wrong, else those with lifetimes that an `async fn` cannot leave out, with two parameters of one name, or, without a
-/// forward that could be read, with a generated struct that is then not there.
+/// wrong, else those with lifetimes that an `async fn` cannot leave out or that are not declared, with two parameters of
+/// one name, or, without a forward that could be read, with a generated struct that is then not there.
 pub(super) fn dropped(
     block: ImplBlock,
     is_unreadable: bool,
@@ -230,8 +247,9 @@ pub(super) fn dropped(
 ) -> Vec<Range<usize>> {
     let mut dropped = block.unfinished;
     for method in block.methods {
-        let mut is_refused =
-            method.sig.asyncness.is_some() || parameters::twice(&method.sig).is_some();
+        let mut is_refused = method.sig.asyncness.is_some()
+            || parameters::twice(&method.sig).is_some()
+            || lifetimes::undeclared(&method.sig, &block.generics).is_some();
         for_each_word(method.sig.inputs.to_token_stream(), &mut |word| {
             let word = word.to_string();
             let is_generated = word.ends_with("NeedsInputGrad") || word.ends_with("Context");
@@ -290,10 +308,10 @@ pub(super) fn forward(
 /// ```
 fn only_forward<'a>(
     definition: &Definition,
-    forwards: &[(&'a Method, &'a Helper)],
+    forwards: &[(&'a Method, &'a Helper, Vec<&'a Helper>)],
     is_whole: bool,
     diagnostics: &mut Diagnostics,
-) -> Option<(&'a Method, &'a Helper)> {
+) -> Option<(&'a Method, &'a Helper, Vec<&'a Helper>)> {
     let name = &definition.ident;
     let Some((first, rest)) = forwards.split_first() else {
         if !is_whole {
@@ -304,7 +322,7 @@ fn only_forward<'a>(
         diagnostics.error_with_help(&definition.self_ty, &message, help);
         return None;
     };
-    for (_, helper) in rest {
+    for (_, helper, _) in rest {
         let message = format!(
             "`{name}` has more than one forward function: `{}` is marked already; \
              remove this `#[forward]`",
@@ -312,7 +330,7 @@ fn only_forward<'a>(
         );
         diagnostics.error(&helper.name, message);
     }
-    Some(*first)
+    Some(first.clone())
 }
 
 /// There may be at most one rule for forward mode and one for a batch, and their attributes have no arguments.
@@ -353,10 +371,40 @@ fn only_rule<'a>(
 /// #[custom_function]
 /// fn exp(x: ArrayView1<f32>) -> Array1<f32> { … }
 /// // ^^^ `exp` has no gradients
+/// #[custom_function]
+/// impl Exp { #[forward] fn forward(…) -> … { … } fn backward(grad_output: …) -> … { … } }
+/// //                                                ^^^^^^^^ `backward` asks for `grad_output`, but is not marked
 /// ```
-fn has_no_backward(definition: &Definition, forward: &Signature, diagnostics: &mut Diagnostics) {
+fn has_no_backward(
+    definition: &Definition,
+    block: &ImplBlock,
+    forward: &Signature,
+    diagnostics: &mut Diagnostics,
+) {
     let (name, written) = (&definition.ident, &forward.ident);
+    let asks = |method: &Method| {
+        let mut names = parameters::names(&method.sig);
+        names
+            .find(|name| name.to_string().starts_with("grad_"))
+            .cloned()
+    };
+    let unmarked = block
+        .methods
+        .iter()
+        .filter(|method| method.helpers.is_empty());
+    let unmarked: Vec<_> = unmarked
+        .filter_map(|method| Some((method, asks(method)?)))
+        .collect();
     match &definition.kind {
+        FunctionKind::Block if !unmarked.is_empty() => {
+            for (method, asked) in unmarked {
+                let name = &method.sig.ident;
+                let message = format!("`{name}` asks for `{asked}`, but is not marked");
+                let help = "write `#[backward(x)]` above it, if it returns the gradient of `x`, or `#[backward]`, if it \
+                            returns those of all inputs";
+                diagnostics.error_with_help(name, &message, help);
+            }
+        }
         FunctionKind::Block => diagnostics.error_with_help(
             &definition.self_ty,
             &format!("`{name}` has no backward function"),
@@ -379,49 +427,106 @@ fn has_no_backward(definition: &Definition, forward: &Signature, diagnostics: &m
 /// #[backward(x)]
 /// //^^^^^^^^ `double` is marked `#[forward]` already
 /// fn double(x: ArrayView1<f32>) -> Array1<f32>
+/// #[backward(q)]
+/// #[backward(k)]
+/// //^^^^^^^^ `backward` is marked `#[backward(q)]` already
+/// fn backward(grad_output: ArrayView2<f32>, …) -> (Array2<f32>, Array2<f32>)
 /// ```
-fn only_helper<'a>(method: &'a Method, diagnostics: &mut Diagnostics) -> Option<&'a Helper> {
-    let is_argument = |helper: &&Helper| as_argument(helper).is_some();
-    let (arguments, roles): (Vec<_>, Vec<_>) = method.helpers.iter().partition(is_argument);
-    for helper in &arguments {
+///
+/// Returns the attribute, and others of its name that have more arguments.
+fn only_helper<'a>(
+    method: &'a Method,
+    diagnostics: &mut Diagnostics,
+) -> Option<(&'a Helper, Vec<&'a Helper>)> {
+    let is_argument = |helper: &&Helper| argument_of(helper).is_some();
+    let (strays, roles): (Vec<_>, Vec<_>) = method.helpers.iter().partition(is_argument);
+    for helper in &strays {
         is_on_its_own(helper, diagnostics);
     }
     let Some((first, rest)) = roles.split_first() else {
-        return arguments.first().copied();
+        return Some((strays.first()?, Vec::new()));
     };
+    let function = &method.sig.ident;
+    let mut others = Vec::new();
     for helper in rest {
-        let message = format!(
-            "`{}` is marked `#[{}]` already; remove one of the two",
-            method.sig.ident, first.name
-        );
-        diagnostics.error(&helper.name, message);
+        let name = Part::meant(&first.name).map_or("", Part::name);
+        let is_same = Part::meant(&helper.name).map(Part::name) == Some(name);
+        if let (true, Some(given), Some(more)) = (is_same, arguments(first), arguments(helper))
+            && given != more
+        {
+            let message = format!("`{function}` is marked `#[{name}({given})]` already");
+            let tuple = if name == "backward" {
+                " if it returns a tuple of these gradients, or remove one of the two"
+            } else {
+                ""
+            };
+            let help = format!("write `#[{name}({given}, {more})]`{tuple}");
+            diagnostics.error_with_help(&helper.name, &message, &help);
+            others.push(*helper);
+        } else {
+            let name = &first.name;
+            let message =
+                format!("`{function}` is marked `#[{name}]` already; remove one of the two");
+            diagnostics.error(&helper.name, message);
+        }
     }
-    Some(first)
+    Some((first, others))
 }
 
-/// Arguments of `#[forward]` are no attributes themselves.
+/// Returns the arguments of an attribute as they are written, if there are any.
+fn arguments(helper: &Helper) -> Option<String> {
+    let arguments = helper.arguments.as_ref().ok()?.iter();
+    let written = arguments.map(|argument| match &argument.list {
+        Some(list) => {
+            let names: Vec<String> = list.iter().map(|one| one.name.to_string()).collect();
+            format!("{}({})", argument.name, names.join(", "))
+        }
+        None => argument.name.to_string(),
+    });
+    let written: Vec<String> = written.collect();
+    (!written.is_empty()).then(|| written.join(", "))
+}
+
+/// Arguments of `#[forward]` and `#[backward]` are no attributes themselves.
 ///
 /// ```text
 /// #[forward]
 /// #[saves(mean)]
 /// //^^^^^ `saves` is an argument of `#[forward]`
 /// fn forward(x: ArrayView1<f32>) -> (Array1<f32>, f32)
+/// #[once_differentiable]
+/// //^^^^^^^^^^^^^^^^^^^ `once_differentiable` is not an attribute
+/// #[backward(x)]
+/// fn backward(grad_output: ArrayView1<f32>) -> Array1<f32>
 /// ```
 fn is_on_its_own(helper: &Helper, diagnostics: &mut Diagnostics) {
     let name = &helper.name;
-    let message = format!("`{name}` is an argument of `#[forward]`");
-    let help = format!("write `#[forward({name}(…))]`");
+    let is = |attribute| format!("`{name}` is an argument of `#[{attribute}]`");
+    let (message, help) = match argument_of(helper) {
+        Some(Part::OfForward) => (is("forward"), format!("write `#[forward({name}(…))]`")),
+        _ if name == "once_differentiable" => (
+            format!("`{name}` is not an attribute"),
+            "remove it: a function on arrays is once differentiable; for one on tensors, write `#[backward(x, once)]`"
+                .to_owned(),
+        ),
+        _ => (is("backward"), format!("write `#[backward(x, {name})]`")),
+    };
     diagnostics.error_with_help(name, &message, &help);
+}
+
+/// Returns whose argument an attribute should be, if it is none itself.
+fn argument_of(helper: &Helper) -> Option<Part> {
+    Part::meant(&helper.name).filter(|part| matches!(part, Part::OfForward | Part::OfBackward))
 }
 
 /// Returns `#[saves(mean)]` as the argument that it should be.
 fn as_argument(helper: &Helper) -> Option<Argument> {
-    let part = Part::meant(&helper.name)?;
-    (part == Part::OfForward).then(|| Argument {
+    (argument_of(helper)? == Part::OfForward).then(|| Argument {
         name: helper.name.clone(),
         list: Some(helper.arguments.clone().unwrap_or_default()),
         value: None,
         within: None,
+        is_quoted: false,
     })
 }
 
@@ -485,7 +590,7 @@ fn is_not_generated(method: &Method, diagnostics: &mut Diagnostics) {
 }
 
 /// Forward and the backward functions must be plain associated functions: no `self`, no qualifiers, no
-/// type parameters, and no `#[cfg]`.
+/// type parameters, and no `#[cfg]` or documentation of parameters.
 ///
 /// ```text
 /// #[forward]
@@ -523,17 +628,27 @@ fn is_plain(sig: &Signature, attrs: &[Attribute], diagnostics: &mut Diagnostics)
         let help = "put them on the `impl` block, where forward and backward share them";
         diagnostics.once(param, message, help);
     }
-    let on_parameters = sig.inputs.iter().flat_map(|argument| match argument {
-        FnArg::Typed(parameter) => &parameter.attrs,
-        FnArg::Receiver(receiver) => &receiver.attrs,
-    });
+    let on_parameters = || {
+        sig.inputs.iter().flat_map(|argument| match argument {
+            FnArg::Typed(parameter) => &parameter.attrs,
+            FnArg::Receiver(receiver) => &receiver.attrs,
+        })
+    };
     let is_cfg = |attribute: &&Attribute| attribute.path().is_ident("cfg");
-    if let Some(cfg) = attrs.iter().chain(on_parameters).find(is_cfg) {
+    if let Some(cfg) = attrs.iter().chain(on_parameters()).find(is_cfg) {
         let message = format!("`{}` cannot depend on the configuration", sig.ident);
         diagnostics.error_with_help(
             cfg,
             &message,
             "put the `#[cfg(…)]` on the whole item, under `#[custom_function]`",
         );
+        // What it adds or leaves out may be what others are about.
+        diagnostics.is_doubtful = true;
+    }
+    let is_doc = |attribute: &&Attribute| attribute.path().is_ident("doc");
+    if let Some(doc) = on_parameters().find(is_doc) {
+        let message = "a parameter cannot have documentation";
+        let help = "write it above the function, or begin the comment with `//`";
+        diagnostics.error_with_help(doc, message, help);
     }
 }

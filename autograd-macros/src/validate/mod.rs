@@ -3,41 +3,48 @@
 //! Each rule is a function with a bad example above it; all of them run, so that all mistakes are
 //! reported at once. Where to find them:
 //!
+//! - [`place`]: the names beside the item, and what it is in.
 //! - [`arguments`], [`options`]: the arguments of `#[custom_function(…)]`, `#[forward(…)]` and the other attributes.
 //! - [`item`]: an inherent `impl` block, one forward, a backward, plain associated functions.
 //! - [`inputs`], [`parameters`]: the parameters of forward, tensor or value.
 //! - [`outputs`]: what forward returns; its outputs and intermediates.
 //! - [`bounds`]: type parameters that are element types and ranks.
+//! - [`lifetimes`]: tensors are borrowed for one call.
 //! - [`names`]: one thing per name.
 //! - [`coverage`]: each differentiable input has exactly one gradient.
 //! - [`asked`]: the parameters of backward functions and of the `#[jvp]` rule, by name.
+//! - [`bodies`]: what the tokens of backward functions show.
 //! - [`forms`]: the form in which something is asked for: view, owned, `&Tensor`, optional or not.
 //! - [`agreement`]: rank and element type are the same wherever a name appears.
 //! - [`returns`]: what these return.
 //! - [`vmap`]: the function of a batch.
 //! - [`order`]: once differentiable, or any number of times.
 //! - [`gradcheck`]: the arguments of the generated test.
-//! - [`elementwise`]: elementwise functions.
+//! - [`elementwise`], [`formula`]: elementwise functions, and their bodies.
 //!
 //! A free function is judged as the block that [`lower`] makes of it.
 
 mod agreement;
 mod arguments;
 mod asked;
+mod bodies;
 mod bounds;
 mod context;
 mod coverage;
 mod elementwise;
 mod forms;
+mod formula;
 mod gradcheck;
 mod inputs;
 mod item;
+mod lifetimes;
 mod lookalikes;
 mod names;
 mod options;
 mod order;
 mod outputs;
 mod parameters;
+mod place;
 mod returns;
 mod vmap;
 
@@ -55,12 +62,14 @@ use crate::model::{
     Backward, Definition, Derivative, Forward, FunctionKind, FunctionModel, Input, Order, Saved,
     Source, Vmap, Wants,
 };
-use crate::parse::{Arguments, ImplBlock, Item, Method};
+use crate::parse::{Attributes, ImplBlock, Item, Method};
+use crate::place::{Mistake, Place};
 use crate::types::Floats;
 
-pub(crate) use arguments::{is_bare, known, path_to, runtime};
+pub(crate) use arguments::{is_bare, known, path_to, read, runtime};
 
 /// A function with mistakes: all of them, and what could be read in spite of them.
+#[derive(Default)]
 pub(crate) struct Rejected {
     pub(crate) errors: TokenStream,
     pub(crate) definition: Option<Definition>,
@@ -74,19 +83,37 @@ pub(crate) struct Rejected {
     pub(crate) dropped: Vec<Range<usize>>,
     /// Whether the compiler would report forward's types again.
     pub(crate) is_unreadable: bool,
+    /// What there can be where nothing can be beside the function, which is a method or makes a type that is there already.
+    pub(crate) alone: Option<Alone>,
+}
+
+/// A function without what is generated beside it.
+pub(crate) enum Alone {
+    /// The function of tensors.
+    OfTensors,
+    /// As it is written: a trait defines its signature.
+    AsWritten,
 }
 
 /// Checks an item against all rules.
 pub(crate) fn function(
-    arguments: Arguments,
-    item: syn::Result<Item>,
+    (attributes, item): (Attributes, syn::Result<Item>),
+    place: &Place,
 ) -> Result<FunctionModel, Box<Rejected>> {
     let mut diagnostics = Diagnostics::default();
+    if let Some(Mistake::Repeated(name)) = &place.mistake {
+        place::is_repeated(name, &mut diagnostics);
+        return Err(Box::new(Rejected {
+            errors: diagnostics.finish().err().unwrap_or_default(),
+            is_unreadable: true,
+            ..Rejected::default()
+        }));
+    }
     let in_block = matches!(item, Ok(Item::Impl(_)));
-    let mut options = arguments::custom_function(arguments, in_block, &mut diagnostics);
+    let mut options = arguments::custom_function(attributes, in_block, &mut diagnostics);
     let (block, kind) = diagnostics
         .ok(item)
-        .and_then(|item| item::block(item, &mut options, &mut diagnostics))
+        .and_then(|item| item::block(item, &mut options, place, &mut diagnostics))
         .unzip();
     let asked_for = options.gradcheck.take();
     let definition = block
@@ -98,7 +125,7 @@ pub(crate) fn function(
     let mut flawed = Vec::new();
     let mut gradcheck = None;
     if let (Some(block), Some(definition)) = (&block, &definition) {
-        (forward, rules) = functions(block, definition, &mut flawed, &mut diagnostics);
+        (forward, rules) = functions(block, definition, place, &mut flawed, &mut diagnostics);
         if let (Some(argument), Some(forward)) = (&asked_for, &forward)
             && !diagnostics.is_doubtful
         {
@@ -106,6 +133,7 @@ pub(crate) fn function(
         }
         forward = forward.filter(|_| !item::has_apply(block, definition));
     }
+    let alone = place::check(place, definition.as_ref(), &mut diagnostics);
     let is_unreadable = diagnostics.is_unreadable;
     let has_forward = forward.is_some();
     let dropped = block.map_or_else(Vec::new, |block| {
@@ -142,6 +170,7 @@ pub(crate) fn function(
                 flawed,
                 dropped,
                 is_unreadable,
+                alone,
             }))
         }
     }
@@ -159,6 +188,7 @@ struct Rules {
 fn functions(
     block: &ImplBlock,
     definition: &Definition,
+    place: &Place,
     flawed: &mut Vec<Ident>,
     diagnostics: &mut Diagnostics,
 ) -> (Option<Forward>, Rules) {
@@ -166,7 +196,7 @@ fn functions(
     let Some((method, options)) = roles.forward else {
         return (None, Rules::default());
     };
-    let floats = Floats::of(&definition.generics, &method.sig);
+    let floats = Floats::of(&definition.generics, &method.sig, &place.holders);
     let mistakes = diagnostics.len();
     let (forward, is_certain) = read_forward(
         block,
@@ -204,9 +234,11 @@ fn functions(
     let mut context = Context {
         definition,
         forward: &forward,
+        body: &method.body,
         floats: &floats,
         diagnostics,
         elements_differ: false,
+        has_strangers: false,
     };
     let is_whole = block.unfinished.is_empty();
     let backwards = read_backwards(&roles.backwards, is_whole, flawed, &mut context);
@@ -225,6 +257,9 @@ fn functions(
         }
         vmap
     });
+    if context.has_strangers {
+        flawed.push(definition.item().clone());
+    }
     if context.elements_differ {
         // Which of the functions has the element type that was meant is not known.
         flawed.extend(block.methods.iter().map(|method| method.sig.ident.clone()));
@@ -335,6 +370,7 @@ fn derivative(
     });
     if let Some(derivative) = derivative.as_ref().filter(|_| !asker.may_be_once()) {
         order::is_uniform(derivative, context);
+        order::keeps_numbers(derivative, asker, context);
     }
     if context.diagnostics.len() > mistakes {
         flawed.push(sig.ident.clone());

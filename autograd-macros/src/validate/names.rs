@@ -5,6 +5,8 @@ use syn::Ident;
 use crate::diagnostics::Diagnostics;
 use crate::model::{Forward, Returned, Role};
 
+const DEFAULT: &str = "the default name of an output";
+
 /// A name must mean one thing, wherever a backward function asks for it.
 ///
 /// ```text
@@ -18,7 +20,12 @@ pub(super) fn are_distinct(forward: &Forward, diagnostics: &mut Diagnostics) {
         let text = name.to_string();
         if let Some((_, earlier)) = taken.iter().find(|(taken, _)| *taken == text) {
             let message = format!("`{name}` is {earlier} already; give this {kind} another name");
-            diagnostics.error(name, message);
+            if *earlier == DEFAULT && kind == "input" {
+                let help = "or name what forward returns: `outputs(…)`";
+                diagnostics.error_with_help(name, &message, help);
+            } else {
+                diagnostics.error(name, message);
+            }
         } else {
             taken.push((text, is));
         }
@@ -30,7 +37,7 @@ pub(super) fn are_distinct(forward: &Forward, diagnostics: &mut Diagnostics) {
         claim(&output.gradient_name(), "output", "a gradient");
     }
     for output in unnamed {
-        claim(&output.name, "output", "the default name of an output");
+        claim(&output.name, "output", DEFAULT);
     }
     for input in &forward.inputs {
         claim(&input.name, "input", "an input");

@@ -34,6 +34,8 @@ pub(super) struct BackwardOptions {
     pub(super) ignores_grad: Option<Ident>,
     /// Whether what it computes is differentiable once only, whatever it takes.
     pub(super) once: bool,
+    /// Whether other inputs may have been meant.
+    pub(super) are_doubtful: bool,
 }
 
 /// `outputs(values, indices)`

@@ -1,8 +1,9 @@
 //! Rules for functions that can be differentiated again.
 
 use super::agreement;
+use super::asked::Asker;
 use super::context::Context;
-use crate::model::Derivative;
+use crate::model::{Derivative, FunctionKind, Source, Wants};
 use crate::show::show;
 use crate::types::{self, Form};
 
@@ -51,5 +52,44 @@ pub(super) fn is_uniform(derivative: &Derivative, context: &mut Context<'_>) {
             let help = format!("return `{whole}`, in place of `{}`", show(ty));
             context.diagnostics.error_with_help(ty, &message, &help);
         }
+    }
+}
+
+/// A function on tensors must not ask for a number that forward computes: it would look like a constant, and its share
+/// of the next derivative would be lost.
+///
+/// ```text
+/// #[forward(outputs(y), saves(square))]
+/// fn forward(x: ArrayView1<f64>) -> (Array1<f64>, f64) { let square = x.dot(&x); (&x * square, square) }
+/// #[backward(x)]
+/// fn backward(grad_y: &Tensor1<f64>, x: &Tensor1<f64>, square: f64) -> Tensor1<f64>
+/// //                                                           ^^^ forward computes `square`
+/// ```
+pub(super) fn keeps_numbers(derivative: &Derivative, asker: &Asker<'_>, context: &mut Context<'_>) {
+    if !derivative.is_on_tensors() {
+        return;
+    }
+    for parameter in &derivative.parameters {
+        let (Wants::Saved(Source::Returned(index)), None) = (parameter.wants, parameter.form)
+        else {
+            continue;
+        };
+        let returned = &context.forward.returned[index];
+        if !context.forward.has_float(&returned.ty) {
+            continue;
+        }
+        let name = &returned.name;
+        let message =
+            format!("forward computes `{name}`; beside `&Tensor`, its derivative would be lost");
+        let otherwise = match (asker, &context.definition.kind) {
+            (Asker::Jvp, _) => "write the rule on arrays",
+            (_, FunctionKind::Block) => "mark the function `#[backward(…, once)]`",
+            _ => "write `grad(…, once) = …`",
+        };
+        let help = format!(
+            "compute it again from inputs and outputs, return it as an array, `Array0<f64>`, or {otherwise}"
+        );
+        let ty = &parameter.ty;
+        context.diagnostics.error_with_help(ty, &message, &help);
     }
 }

@@ -32,7 +32,9 @@ pub(super) fn read(
     diagnostics: &mut Diagnostics,
 ) -> Option<ReadOutputs> {
     let writes = inputs.iter().any(Input::is_in_place) || diagnostics.is_doubtful;
-    let ty = returns_something(sig, writes, diagnostics)?;
+    let Some(ty) = returns_something(sig, writes, diagnostics) else {
+        return like_an_input(inputs);
+    };
     let ok = result_of(&ty);
     let (types, tuple) = match peel(ok.unwrap_or(&ty)) {
         Type::Tuple(tuple) => (tuple.elems.iter().collect(), true),
@@ -42,7 +44,11 @@ pub(super) fn read(
     if !lookalikes::are_readable(types.clone(), floats, diagnostics) {
         return None;
     }
-    let names = counted_names(&types, writes, options, diagnostics);
+    let tensors = types.iter().map(|ty| owned_tensor(ty, floats, diagnostics));
+    let tensors: Vec<_> = tensors.collect();
+    // Where a type is not what it should be, so many things were not meant.
+    let may_count = diagnostics.len() == mistakes;
+    let names = counted_names(&types, inputs, may_count, options, diagnostics);
     let returns_written = types
         .iter()
         .any(|ty| matches!(floats.returned(ty), Some((found, _)) if found.form == Form::ViewMut));
@@ -51,9 +57,9 @@ pub(super) fn read(
     let saves = options.saves.as_ref().map_or(0, |saves| saves.names.len());
     let outputs = types.len().saturating_sub(saves).max(min_outputs(writes));
     let mut returned = Vec::new();
-    for (index, ty) in types.iter().copied().enumerate() {
+    for (index, (ty, tensor)) in types.iter().copied().zip(tensors).enumerate() {
         let is_output = index < outputs;
-        let (tensor, kind) = owned_tensor(ty, floats, diagnostics).unzip();
+        let (tensor, kind) = tensor.unzip();
         let name = names
             .get(index)
             .cloned()
@@ -83,6 +89,8 @@ pub(super) fn read(
     if is_certain {
         exemptions_name_outputs(&returned, inputs, &options.non_differentiable, diagnostics);
     }
+    // An input that was meant to be exempt has no gradient.
+    let is_certain = is_certain && !exempts_an_input(inputs, &options.non_differentiable);
     // What is wrong with the inputs is often wrong here too.
     if !is_flawed && !writes && are_right {
         something_has_a_gradient(&ty, &returned, &options.non_differentiable, diagnostics);
@@ -96,6 +104,32 @@ pub(super) fn read(
         tuple,
         fallible: ok.is_some().then(|| ty.clone()),
         is_certain,
+    })
+}
+
+/// Returns one output like the first input, in place of a type that is not written yet: callers then have no errors.
+fn like_an_input(inputs: &[Input]) -> Option<ReadOutputs> {
+    let (input, tensor) = inputs
+        .iter()
+        .find_map(|input| Some((input, input.tensor.as_ref()?)))?;
+    Some(ReadOutputs {
+        returned: vec![Returned {
+            name: default_name(0, 1),
+            named: false,
+            ty: input.ty.clone(),
+            shown: input.shown.clone(),
+            tensor: Some(TensorType {
+                form: Form::Owned,
+                lifetime: None,
+                content: tensor.ty.content.clone(),
+            }),
+            kind: Kind::Single,
+            role: Role::Output { gradient: Some(0) },
+            named_after: None,
+        }],
+        tuple: false,
+        fallible: None,
+        is_certain: false,
     })
 }
 
@@ -128,13 +162,18 @@ fn returns_something(sig: &Signature, writes: bool, diagnostics: &mut Diagnostic
 /// #[forward(outputs(y), saves(mean, rstd))]
 /// //                    ^^^^^ 3 values are named, `y`, `mean`, `rstd`, but 2 values are returned by forward
 /// fn forward(x: ArrayView1<f32>) -> (Array1<f32>, Array1<f32>)
+/// #[forward(outputs(y))]
+/// //        ^^^^^^^ `y` names nothing: what forward writes to is an output already
+/// fn forward(x: ArrayViewMut1<f32>)
 /// ```
 fn counted_names(
     types: &[&Type],
-    writes: bool,
+    inputs: &[Input],
+    may_count: bool,
     options: &ForwardOptions,
     diagnostics: &mut Diagnostics,
 ) -> Vec<Ident> {
+    let writes = inputs.iter().any(Input::is_in_place) || diagnostics.is_doubtful;
     let saves = options
         .saves
         .as_ref()
@@ -156,16 +195,31 @@ fn counted_names(
         .or(options.outputs.as_ref())
         .map(|names| &names.keyword);
     let names: Vec<Ident> = outputs.into_iter().chain(saves.iter().cloned()).collect();
-    let is_doubtful = options.are_doubtful || diagnostics.is_doubtful;
-    if let Some(keyword) = keyword.filter(|_| named != returned && !is_doubtful) {
-        let message = format!(
-            "{} named, {}, but {} returned by forward",
-            count(named, "value"),
-            list(names.iter().map(Ident::to_string)),
-            count(returned, "value")
-        );
-        let help = "forward returns the outputs first and then what is saved, all in one tuple";
-        diagnostics.error_with_help(keyword, &message, help);
+    let is_certain = may_count && !options.are_doubtful && !diagnostics.is_doubtful;
+    if let Some(keyword) = keyword.filter(|_| named != returned && is_certain) {
+        let listed = list(names.iter().map(Ident::to_string));
+        let (message, help) = if types.is_empty() && saves.is_empty() {
+            let written = written(inputs, 0);
+            let asked = written.iter().map(|one| one.name.to_string());
+            (
+                format!("{listed} names nothing: what forward writes to is an output already"),
+                format!(
+                    "remove `{keyword}(…)`; backward functions ask for {}",
+                    list(asked)
+                ),
+            )
+        } else {
+            (
+                format!(
+                    "{} named, {listed}, but {} returned by forward",
+                    count(named, "value"),
+                    count(returned, "value")
+                ),
+                "forward returns the outputs first and then what is saved, all in one tuple"
+                    .to_owned(),
+            )
+        };
+        diagnostics.error_with_help(keyword, &message, &help);
     }
     names
 }
@@ -270,7 +324,10 @@ fn owned_tensor(
                 let mut help =
                     "return arrays one by one, in a flat tuple, or a `Vec` of arrays".to_owned();
                 let known = vec_of(ty).or_else(|| option_of(ty)).is_some();
-                if let (false, [inner]) = (known, &inner_types(ty)[..]) {
+                if let Some(Type::Tuple(tuple)) = option_of(ty).map(peel) {
+                    let each = tuple.elems.iter().map(|ty| format!("Option<{}>", show(ty)));
+                    help = format!("return `({})`", each.collect::<Vec<_>>().join(", "));
+                } else if let (false, [inner]) = (known, &inner_types(ty)[..]) {
                     let inner = show(inner);
                     help = format!(
                         "{help}; if it is an alias of `Result`, write `Result<{inner}, …>`"
@@ -309,6 +366,9 @@ fn number_gradients(returned: &mut [Returned], inputs: &[Input], exempt: &[Ident
 /// ```text
 /// #[forward(outputs(y, mask), non_differentiable(maks))]
 /// //                                             ^^^^ no output is named `maks`
+/// #[forward(non_differentiable(mask))]
+/// //                           ^^^^ `mask` is an input; exempt it there
+/// fn forward(x: ArrayView1<f32>, mask: ArrayView1<f32>) -> Array1<f32>
 /// ```
 fn exemptions_name_outputs(
     returned: &[Returned],
@@ -318,15 +378,14 @@ fn exemptions_name_outputs(
 ) {
     let is_output = |returned: &&Returned| matches!(returned.role, Role::Output { .. });
     for name in exempt {
-        let mut written = returned.iter().filter_map(|one| match one.role {
-            Role::InPlace { input, .. } => Some((one, &inputs[input])),
-            Role::Output { .. } | Role::Intermediate => None,
+        let written = returned.iter().filter_map(|one| match one.role {
+            Role::InPlace { input, .. } if one.name == *name => Some(&inputs[input]),
+            _ => None,
         });
-        if let Some((_, input)) =
-            written.find(|(one, input)| one.name == *name || input.name == *name)
-        {
+        let named = inputs.iter().filter(|input| input.name == *name);
+        if let Some(input) = written.chain(named).next() {
             let input = &input.name;
-            let message = format!("`{input}` is an input that is written to; exempt it there");
+            let message = format!("`{input}` is an input; exempt it there");
             let help = format!("write `#[non_differentiable] {input}: …`");
             diagnostics.error_with_help(name, &message, &help);
             continue;
@@ -358,6 +417,17 @@ fn exemptions_name_outputs(
     }
 }
 
+/// Returns what to write for a number that is to have a gradient.
+pub(super) fn as_output(number: &str) -> String {
+    format!("return `Array0<{number}>`: `arr0(…)` of the number")
+}
+
+fn exempts_an_input(inputs: &[Input], exempt: &[Ident]) -> bool {
+    exempt
+        .iter()
+        .any(|name| inputs.iter().any(|input| input.name == *name))
+}
+
 /// Some output must be differentiable.
 ///
 /// ```text
@@ -377,7 +447,9 @@ fn something_has_a_gradient(
         return;
     }
     let is_saved = |one: &Returned| one.role == Role::Intermediate && one.tensor.is_some();
-    let number = Some(ty).filter(|ty| is_float(ty));
+    let is_output = |one: &&Returned| one.role != Role::Intermediate;
+    let mut outputs = returned.iter().filter(is_output).map(|one| &one.ty);
+    let number = outputs.find(|ty| is_float(ty));
     let numbers = vec_of(ty).filter(|ty| is_float(ty));
     let single = returned
         .first()
@@ -386,11 +458,10 @@ fn something_has_a_gradient(
         let message = "forward returns no array of floats before what is saved";
         let help = "outputs come first, then what `saves(…)` names: `(Array1<f64>, f64)`";
         diagnostics.error_with_help(ty, message, help);
-    } else if let Some(number) = number {
-        let number = show(number);
+    } else if let Some(ty) = number {
+        let number = show(ty);
         let message = format!("forward returns `{number}`, which can have no gradient");
-        let help = format!("return `Array0<{number}>`: `arr0(…)` of the number");
-        diagnostics.error_with_help(ty, &message, &help);
+        diagnostics.error_with_help(ty, &message, &as_output(&number));
     } else if let Some(number) = numbers {
         let message = "forward returns a `Vec`, which can have no gradient";
         let help = format!(

@@ -23,19 +23,21 @@ pub(super) fn named(parameter: &PatType, diagnostics: &mut Diagnostics) -> Optio
     name
 }
 
+/// Returns the names of the parameters.
+pub(super) fn names(sig: &Signature) -> impl Iterator<Item = &Ident> {
+    sig.inputs.iter().filter_map(|argument| match argument {
+        FnArg::Typed(parameter) => bound(&parameter.pat),
+        FnArg::Receiver(_) => None,
+    })
+}
+
 /// Returns a name that an earlier parameter has.
 pub(super) fn twice(sig: &Signature) -> Option<&Ident> {
     let mut earlier = Vec::new();
-    sig.inputs.iter().find_map(|argument| {
-        let FnArg::Typed(parameter) = argument else {
-            return None;
-        };
-        let name = bound(&parameter.pat)?;
-        if earlier.contains(&name) {
-            return Some(name);
-        }
-        earlier.push(name);
-        None
+    names(sig).find(|name| {
+        let is_twice = earlier.contains(name);
+        earlier.push(*name);
+        is_twice
     })
 }
 

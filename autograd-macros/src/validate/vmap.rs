@@ -21,9 +21,9 @@ pub(super) fn read(sig: &Signature, context: &mut Context<'_>) -> Option<Vmap> {
     let mapped: Vec<Option<bool>> = inputs
         .map(|(input, ty)| is_mapped(input, ty, context))
         .collect();
-    let mapped: Option<Vec<bool>> = mapped.into_iter().collect();
+    // A function that takes arrays returns arrays too.
+    let mapped = mapped.into_iter().collect::<Option<Vec<bool>>>()?;
     let is_fallible = returned(sig, context);
-    let mapped = mapped?;
     has_a_batch(sig, &mapped, context)?;
     Some(Vmap {
         ident: sig.ident.clone(),

@@ -318,7 +318,8 @@ impl<'a> Asker<'a> {
         };
         let name = self.definition.saves[save].name.clone();
         let element = self.types.element();
-        let text = if self.part == Part::Jvp {
+        // Beside tensors it would be a constant whose derivative is lost.
+        let text = if self.part == Part::Jvp || self.tensors && !self.once {
             self.types.number(number)
         } else if self.definition.short || self.random.chance(30) {
             self.ask(&name, format!("&{element}"), Wants::Saved(save));

@@ -193,4 +193,16 @@ mod names_of_what_is_saved_without_parentheses {
     }
 }
 
+mod quoted_names {
+    use super::*;
+    pub struct Max;
+    #[custom_function]
+    impl Max {
+        #[forward(outputs("value", "place"))]
+        pub fn forward(x: ArrayView1<f32>) -> (Array1<f32>, usize) { (x.to_owned(), 0) }
+        #[backward("x")]
+        fn backward(grad_value: ArrayView1<f32>, place: usize) -> Array1<f32> { &grad_value * place as f32 }
+    }
+}
+
 fn main() {}

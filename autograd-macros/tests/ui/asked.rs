@@ -236,4 +236,16 @@ mod unused_parameter_with_an_underscore {
     }
 }
 
+mod gradient_under_another_name {
+    use super::*;
+    pub struct Exp;
+    #[custom_function]
+    impl Exp {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>) -> Array1<f64> { x.mapv(f64::exp) }
+        #[backward(x)]
+        fn backward(g: ArrayView1<f64>, output: ArrayView1<f64>) -> Array1<f64> { &g * &output }
+    }
+}
+
 fn main() {}

@@ -123,4 +123,16 @@ mod used_without_a_bound {
     pub fn twice<T, D: Dimension>(x: ArrayView<T, D>) -> Array<T, D> { x.mapv(|x| x * T::from_f64(2.0)) }
 }
 
+mod closure_that_cannot_be_saved {
+    use super::*;
+    pub struct Mapped<F>(std::marker::PhantomData<F>);
+    #[custom_function]
+    impl<F: Fn(f64) -> f64> Mapped<F> {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, f: F) -> Array1<f64> { x.mapv(f) }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f64>, f: &F) -> Array1<f64> { grad_output.mapv(f) }
+    }
+}
+
 fn main() {}

@@ -335,4 +335,10 @@ mod a_function_that_is_lent {
     pub fn mapped<T: Real>(x: T, f: &dyn Fn(f64) -> f64) -> T { x * f(2.0) }
 }
 
+mod closure_as_a_derivative {
+    use super::*;
+    #[custom_function(elementwise, grad(x) = |grad_output| grad_output * 2.0)]
+    pub fn twice<T: Real>(x: T) -> T { 2.0 * x }
+}
+
 fn main() {}

@@ -165,4 +165,28 @@ mod value_of_another_type {
     }
 }
 
+mod boxed_closure {
+    use super::*;
+    pub struct Mapped;
+    #[custom_function]
+    impl Mapped {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, f: Box<dyn Fn(f64) -> f64>) -> Array1<f64> { x.mapv(f) }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f64>, f: &Box<dyn Fn(f64) -> f64>) -> Array1<f64> { grad_output.mapv(f) }
+    }
+}
+
+mod value_that_is_written_to {
+    use super::*;
+    pub struct Counted;
+    #[custom_function]
+    impl Counted {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, count: &mut usize) -> Array1<f64> { *count += 1; x.to_owned() }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f64>, count: usize) -> Array1<f64> { &grad_output * count as f64 }
+    }
+}
+
 fn main() {}

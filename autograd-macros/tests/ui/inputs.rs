@@ -194,4 +194,45 @@ mod view_by_reference_with_a_gradient {
     }
 }
 
+mod struct_of_tensors {
+    use super::*;
+    pub struct Weights {
+        pub input: Tensor1<f64>,
+    }
+    pub struct Scaled;
+    #[custom_function]
+    impl Scaled {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, weights: Option<&Weights>) -> Array1<f64> { &x * weights.map_or(1.0, |w| w.input.view()[0]) }
+        #[backward(x)]
+        fn backward(grad_output: Array1<f64>) -> Array1<f64> { grad_output }
+    }
+}
+
+mod iterator_of_views {
+    use super::*;
+    pub struct Sum;
+    #[custom_function]
+    impl Sum {
+        #[forward]
+        pub fn forward<'a>(x: ArrayView1<f64>, parts: impl Iterator<Item = ArrayView1<'a, f64>>) -> Array1<f64> {
+            parts.fold(x.to_owned(), |sum, part| sum + &part)
+        }
+        #[backward(x)]
+        fn backward(grad_output: Array1<f64>) -> Array1<f64> { grad_output }
+    }
+}
+
+mod parameter_of_the_block_that_gives_views {
+    use super::*;
+    pub struct Sum<P>(std::marker::PhantomData<P>);
+    #[custom_function]
+    impl<P: Iterator<Item = ArrayView1<'static, f64>>> Sum<P> {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, parts: P) -> Array1<f64> { parts.fold(x.to_owned(), |sum, part| sum + &part) }
+        #[backward(x)]
+        fn backward(grad_output: Array1<f64>) -> Array1<f64> { grad_output }
+    }
+}
+
 fn main() {}

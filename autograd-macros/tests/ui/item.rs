@@ -500,4 +500,84 @@ mod forward_with_self_and_what_is_saved {
     }
 }
 
+mod two_backward_attributes {
+    use super::*;
+    pub struct Scores;
+    #[custom_function]
+    impl Scores {
+        #[forward]
+        fn forward(q: ArrayView1<f64>, k: ArrayView1<f64>) -> Array1<f64> { &q * &k }
+        #[backward(q)]
+        #[backward(k)]
+        fn backward(grad_output: ArrayView1<f64>, q: ArrayView1<f64>, k: ArrayView1<f64>) -> (Array1<f64>, Array1<f64>) {
+            (&grad_output * &k, &grad_output * &q)
+        }
+    }
+}
+
+mod empty_backward {
+    use super::*;
+    pub struct F;
+    #[custom_function]
+    impl F {
+        #[forward]
+        fn forward(x: ArrayView1<f64>, w: ArrayView1<f64>) -> Array1<f64> { &x * &w }
+        #[backward()]
+        fn grad_x(grad_output: ArrayView1<f64>, w: ArrayView1<f64>) -> Array1<f64> { &grad_output * &w }
+        #[backward(w)]
+        fn grad_w(grad_output: ArrayView1<f64>, x: ArrayView1<f64>) -> Array1<f64> { &grad_output * &x }
+    }
+}
+
+mod unmarked_backward {
+    use super::*;
+    pub struct F;
+    #[custom_function]
+    impl F {
+        #[forward]
+        fn forward(x: ArrayView1<f64>) -> Array1<f64> { &x * 2.0 }
+        fn backward(grad_output: ArrayView1<f64>) -> Array1<f64> { &grad_output * 2.0 }
+    }
+}
+
+mod option_of_backward_alone {
+    use super::*;
+    pub struct F;
+    #[custom_function]
+    impl F {
+        #[forward]
+        fn forward(x: ArrayView1<f64>) -> Array1<f64> { &x * 2.0 }
+        #[once_differentiable]
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f64>) -> Array1<f64> { &grad_output * 2.0 }
+    }
+}
+
+mod documented_parameter {
+    use super::*;
+    pub struct F;
+    #[custom_function]
+    impl F {
+        #[forward]
+        fn forward(
+            /// The input.
+            x: ArrayView1<f64>,
+        ) -> Array1<f64> { &x * 2.0 }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f64>) -> Array1<f64> { &grad_output * 2.0 }
+    }
+}
+
+mod parameter_of_some_configurations {
+    use super::*;
+    pub struct Add;
+    #[custom_function]
+    impl Add {
+        #[forward]
+        fn forward(x: ArrayView1<f64>, #[cfg(not(windows))] bias: ArrayView1<f64>) -> Array1<f64> { &x + &bias }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f64>) -> Array1<f64> { grad_output.to_owned() }
+    }
+}
+
 fn main() {}

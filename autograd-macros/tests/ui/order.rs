@@ -56,4 +56,41 @@ mod mixed_in_the_body {
     }
 }
 
+mod number_of_forward {
+    use super::*;
+    pub struct Cubed;
+    #[custom_function]
+    impl Cubed {
+        #[forward(outputs(y), saves(square))]
+        pub fn forward(x: ArrayView1<f64>) -> (Array1<f64>, f64) { (&x * x.dot(&x), x.dot(&x)) }
+        #[backward(x)]
+        fn backward(grad_y: &Tensor1<f64>, x: &Tensor1<f64>, square: f64) -> Tensor1<f64> {
+            grad_y * square + x * (grad_y * x).sum() * 2.0
+        }
+    }
+}
+
+mod numbers_of_forward_in_the_short_form {
+    use super::*;
+    #[custom_function(higher_order, outputs(y, sums), grad(x) = grad_y * sums[0])]
+    pub fn scaled(x: ArrayView1<f64>) -> (Array1<f64>, Vec<f64>) { (&x * x.sum(), vec![x.sum()]) }
+    // Integers have no derivative, and a function that is differentiable once needs none.
+    #[custom_function(higher_order, outputs(y, sums), saves(count), grad(x, once) = grad_y * sums[0] * *count as f64)]
+    pub fn right(x: ArrayView1<f64>) -> (Array1<f64>, Vec<f64>, usize) { (&x * x.sum(), vec![x.sum()], 1) }
+}
+
+mod number_of_forward_in_a_rule {
+    use super::*;
+    pub struct Scaled;
+    #[custom_function]
+    impl Scaled {
+        #[forward(outputs(y, sum))]
+        pub fn forward(x: ArrayView1<f64>) -> (Array1<f64>, f64) { (&x * x.sum(), x.sum()) }
+        #[backward(x)]
+        fn backward(grad_y: &Tensor1<f64>, x: &Tensor1<f64>) -> Tensor1<f64> { grad_y * x.sum() + (grad_y * x).sum() }
+        #[jvp]
+        fn jvp(x: &Tensor1<f64>, tangent_x: &Tensor1<f64>, sum: f64) -> Tensor1<f64> { tangent_x * sum + x * tangent_x.sum() }
+    }
+}
+
 fn main() {}

@@ -163,4 +163,40 @@ mod optional_in_a_list {
     }
 }
 
+mod number_beside_an_exempt_array {
+    use super::*;
+    pub struct Loss;
+    #[custom_function]
+    impl Loss {
+        #[forward(outputs(loss, residual), non_differentiable(residual))]
+        pub fn forward(x: ArrayView1<f64>) -> (f64, Array1<f64>) { (x.dot(&x), x.to_owned()) }
+        #[backward(x)]
+        fn backward(grad_loss: f64, residual: Array1<f64>) -> Array1<f64> { residual * 2.0 * grad_loss }
+    }
+}
+
+mod option_of_a_tuple {
+    use super::*;
+    pub struct Find;
+    #[custom_function]
+    impl Find {
+        #[forward(outputs(rows, count))]
+        pub fn forward(x: ArrayView1<f64>) -> Option<(Array1<f64>, usize)> { Some((x.to_owned(), x.len())) }
+        #[backward(x)]
+        fn backward(grad_rows: ArrayView1<f64>, count: usize) -> Array1<f64> { &grad_rows * count as f64 }
+    }
+}
+
+mod exemption_of_an_input {
+    use super::*;
+    pub struct Masked;
+    #[custom_function]
+    impl Masked {
+        #[forward(non_differentiable(mask))]
+        pub fn forward(x: ArrayView1<f64>, mask: ArrayView1<f64>) -> Array1<f64> { &x * &mask }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f64>, mask: ArrayView1<f64>) -> Array1<f64> { &grad_output * &mask }
+    }
+}
+
 fn main() {}

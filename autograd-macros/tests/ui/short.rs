@@ -272,4 +272,68 @@ mod option_that_is_not_a_list {
     pub fn twice(x: ArrayView1<f32>) -> (Array1<f32>, Array1<f32>, f32) { (x.to_owned(), x.to_owned(), x.sum()) }
 }
 
+mod closure {
+    use super::*;
+    #[custom_function(grad(x) = |grad_output| &grad_output * 2.0)]
+    pub fn twice(x: ArrayView1<f64>) -> Array1<f64> { &x * 2.0 }
+}
+
+mod tuple_for_one_input {
+    use super::*;
+    #[custom_function(grad(x) = (&grad_output * &w, &grad_output * &x))]
+    pub fn mul(x: ArrayView1<f64>, w: ArrayView1<f64>) -> Array1<f64> { &x * &w }
+}
+
+mod array_of_gradients {
+    use super::*;
+    #[custom_function(grad(x, w) = [&grad_output * &w, &grad_output * &x])]
+    pub fn mul(x: ArrayView1<f64>, w: ArrayView1<f64>) -> Array1<f64> { &x * &w }
+}
+
+mod name_alone {
+    use super::*;
+    #[custom_function(grad(x) = grad_output)]
+    pub fn same(x: ArrayView1<f64>) -> Array1<f64> { x.to_owned() }
+}
+
+mod local_of_forward {
+    use super::*;
+    #[custom_function(grad(x) = &grad_output / norm - &x * (x.dot(&grad_output) / norm))]
+    pub fn normalized(x: ArrayView1<f64>) -> Array1<f64> { let norm = x.dot(&x).sqrt(); &x / norm }
+}
+
+mod local_from_outside {
+    use super::*;
+    pub fn outer() {
+        let factor = 2.0;
+        #[custom_function(grad(x) = &grad_output * factor)]
+        fn scaled(x: ArrayView1<f64>) -> Array1<f64> { &x * factor }
+    }
+}
+
+mod method_of_arrays_in_higher_order {
+    use super::*;
+    #[custom_function(higher_order, grad(x) = grad_output * &x.mapv(f64::cos))]
+    pub fn sine(x: ArrayView1<f64>) -> Array1<f64> { x.mapv(f64::sin) }
+}
+
+mod arrow {
+    use super::*;
+    #[custom_function(grad(x) => &grad_output * 2.0)]
+    pub fn twice(x: ArrayView1<f64>) -> Array1<f64> { &x * 2.0 }
+}
+
+mod statements {
+    use super::*;
+    #[custom_function(grad(x) = let k = 2.0; &grad_output * k)]
+    pub fn twice(x: ArrayView1<f64>) -> Array1<f64> { &x * 2.0 }
+}
+
+mod no_return_type {
+    use super::*;
+    #[custom_function(grad(x) = &grad_output * 2.0)]
+    pub fn twice(x: ArrayView1<f64>) { &x * 2.0 }
+    pub fn used(x: &Tensor1<f64>) -> Tensor1<f64> { twice(&twice(x).exp()) }
+}
+
 fn main() {}

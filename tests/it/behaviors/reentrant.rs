@@ -149,36 +149,44 @@ fn an_inner_pass_that_fails_is_the_authors_to_handle() {
     assert_eq!(x.grad(), Some(array![3.0]));
 }
 
-/// A value that reads tensors and nodes when it is cloned and when it is dropped.
-#[derive(Default)]
-struct Looks {
-    node: Arc<Mutex<Option<Node>>>,
-    leaf: Option<Tensor1<f64>>,
-}
+/// The macro refuses a type that it sees to hold tensors.
+mod held {
+    use std::sync::{Arc, Mutex};
 
-impl Looks {
-    fn look(&self) {
-        let node = self.node.lock().unwrap().clone();
-        if let Some(node) = node {
-            let _ = node.saved();
-        }
-        if let Some(leaf) = &self.leaf {
-            let _ = leaf.grad();
+    use pullback::Node;
+    use pullback::prelude::*;
+
+    /// A value that reads tensors and nodes when it is cloned and when it is dropped.
+    #[derive(Default)]
+    pub struct Looks {
+        pub node: Arc<Mutex<Option<Node>>>,
+        pub leaf: Option<Tensor1<f64>>,
+    }
+
+    impl Looks {
+        fn look(&self) {
+            let node = self.node.lock().unwrap().clone();
+            if let Some(node) = node {
+                let _ = node.saved();
+            }
+            if let Some(leaf) = &self.leaf {
+                let _ = leaf.grad();
+            }
         }
     }
-}
 
-impl Clone for Looks {
-    fn clone(&self) -> Self {
-        self.look();
-        let (node, leaf) = (Arc::clone(&self.node), self.leaf.clone());
-        Self { node, leaf }
+    impl Clone for Looks {
+        fn clone(&self) -> Self {
+            self.look();
+            let (node, leaf) = (Arc::clone(&self.node), self.leaf.clone());
+            Self { node, leaf }
+        }
     }
-}
 
-impl Drop for Looks {
-    fn drop(&mut self) {
-        self.look();
+    impl Drop for Looks {
+        fn drop(&mut self) {
+            self.look();
+        }
     }
 }
 
@@ -201,7 +209,7 @@ impl Clone for Watches {
     grad(x) = grad_output * x * (2.0 * by.0),
     higher_order
 )]
-fn scaled_square(x: ArrayView1<f64>, by: Watches, looks: Looks) -> Array1<f64> {
+fn scaled_square(x: ArrayView1<f64>, by: Watches, looks: held::Looks) -> Array1<f64> {
     let _ = looks;
     &x * &x * by.0
 }
@@ -211,7 +219,7 @@ fn no_lock_is_held_while_an_authors_code_runs() {
     let (done, waits) = channel();
     thread::spawn(move || {
         let (x, other) = (leaf([1.0]), leaf([3.0]));
-        let looks = |node: &Arc<Mutex<Option<Node>>>| Looks {
+        let looks = |node: &Arc<Mutex<Option<Node>>>| held::Looks {
             node: Arc::clone(node),
             leaf: Some(x.clone()),
         };

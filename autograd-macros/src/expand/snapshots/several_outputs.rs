@@ -375,7 +375,7 @@ const _: () = {
         use __p::HoldsNone as _;
         ::core::assert!(
             ! < __p::Probe < Mode >> ::AS_INPUT,
-            "`Mode` is or contains a tensor, which would get no gradient: write its type out, `mode: &Tensor1<f64>` or `ArrayView1<f64>`, or mark the parameter with `#[tensor]`"
+            "`Mode` is or contains a tensor or a module, which would get no gradient: take each tensor as a parameter, `mode: &Tensor1<f64>` or `ArrayView1<f64>`, or mark an alias of one with `#[tensor]`"
         );
     };
     impl __p::Function for LayerNorm {

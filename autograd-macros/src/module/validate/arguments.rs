@@ -4,7 +4,7 @@ use syn::{Expr, ExprLit, Ident, Lit, LitStr, Path};
 
 use crate::diagnostics::Diagnostics;
 use crate::parse::{Argument, Helper};
-use crate::validate::{is_bare, known, path_to, runtime};
+use crate::validate::{is_bare, known, path_to, read, runtime};
 
 const OF_TYPE: [&str; 3] = ["name", "crate", "extra_repr"];
 const OF_FIELD: [&str; 3] = ["skip", "show", "rename"];
@@ -29,7 +29,7 @@ pub(super) struct FieldOptions {
 pub(super) fn of_type(helpers: &[Helper], diagnostics: &mut Diagnostics) -> TypeOptions {
     let mut options = TypeOptions::default();
     let given = given(helpers, diagnostics);
-    for argument in in_place(given, &OF_TYPE, &OF_FIELD, "a field", diagnostics) {
+    for argument in in_place(&given, &OF_TYPE, &OF_FIELD, "a field", diagnostics) {
         match argument.name.to_string().as_str() {
             "name" => options.name = name(argument, diagnostics),
             "crate" => options.runtime = runtime(argument, diagnostics),
@@ -43,7 +43,7 @@ pub(super) fn of_type(helpers: &[Helper], diagnostics: &mut Diagnostics) -> Type
 pub(super) fn of_field(helpers: &[Helper], diagnostics: &mut Diagnostics) -> FieldOptions {
     let mut options = FieldOptions::default();
     let given = given(helpers, diagnostics);
-    for argument in in_place(given, &OF_FIELD, &OF_TYPE, "the type", diagnostics) {
+    for argument in in_place(&given, &OF_FIELD, &OF_TYPE, "the type", diagnostics) {
         let name = argument.name.clone();
         match name.to_string().as_str() {
             "skip" => {
@@ -79,20 +79,15 @@ pub(super) fn is_misplaced(helper: &Helper, diagnostics: &mut Diagnostics) {
 /// //^^^^^^ `#[module]` has no arguments
 /// in_features: usize
 /// ```
-fn given<'a>(helpers: &'a [Helper], diagnostics: &mut Diagnostics) -> Vec<&'a Argument> {
+fn given(helpers: &[Helper], diagnostics: &mut Diagnostics) -> Vec<Argument> {
     let mut all = Vec::new();
     for helper in helpers {
-        match &helper.arguments {
-            Ok(arguments) if arguments.is_empty() => {
-                let message = "`#[module]` has no arguments; write `#[module(skip)]` on plain data, \
-                               or remove it";
-                diagnostics.error(&helper.name, message);
-            }
-            Ok(arguments) => all.extend(arguments),
-            Err(error) => {
-                diagnostics.ok::<()>(Err(error.clone()));
-            }
+        if matches!(&helper.arguments, Ok(arguments) if arguments.is_empty()) {
+            let message =
+                "`#[module]` has no arguments; write `#[module(skip)]` on plain data, or remove it";
+            diagnostics.error(&helper.name, message);
         }
+        all.extend(read(helper.arguments.clone(), diagnostics));
     }
     all
 }
@@ -106,14 +101,14 @@ fn given<'a>(helpers: &'a [Helper], diagnostics: &mut Diagnostics) -> Vec<&'a Ar
 /// struct Linear { … }
 /// ```
 fn in_place<'a>(
-    given: Vec<&'a Argument>,
+    given: &'a [Argument],
     here: &[&str],
     elsewhere: &[&str],
     place: &str,
     diagnostics: &mut Diagnostics,
 ) -> Vec<&'a Argument> {
     let is_elsewhere = |argument: &&Argument| elsewhere.iter().any(|name| argument.name == name);
-    let (strays, here_given): (Vec<_>, Vec<_>) = given.into_iter().partition(is_elsewhere);
+    let (strays, here_given): (Vec<_>, Vec<_>) = given.iter().partition(is_elsewhere);
     for stray in strays {
         let name = &stray.name;
         let message = format!("`{name}` belongs to {place}; move `#[module({name})]` there");

@@ -16,6 +16,7 @@ pub(super) const KINDS: &[(&str, Make)] = &[
     ("a list as a vector", list_as_vector),
     ("a list as one tensor", list_as_one),
     ("an intermediate as a tensor", intermediate_as_tensor),
+    ("a number of forward beside tensors", number_beside_tensors),
     ("an intermediate in a `jvp` rule", intermediate_in_jvp),
     ("a parameter twice", twice),
     ("the gradient of what has none", gradient_of_what_has_none),
@@ -221,6 +222,18 @@ fn intermediate_as_tensor(editor: &mut Editor<'_>) -> Option<Vec<usize>> {
     }
     let ty = editor.types.tensor(Form::TensorRef, editor.random);
     editor.insert_parameter(part, format!("        {name}: {ty},"))
+}
+
+fn number_beside_tensors(editor: &mut Editor<'_>) -> Option<Vec<usize>> {
+    let part = editor.derivative()?;
+    let saves = editor.definition.saves.iter();
+    let mut numbers = saves.filter(|save| matches!(save.what, Intermediate::Number(_)));
+    let name = numbers.next()?.name.clone();
+    if part == Part::Jvp || !editor.is_on_tensors(part) || editor.is_once(part) {
+        return None;
+    }
+    let element = editor.types.element();
+    editor.insert_parameter(part, format!("        {name}: {element},"))
 }
 
 fn intermediate_in_jvp(editor: &mut Editor<'_>) -> Option<Vec<usize>> {

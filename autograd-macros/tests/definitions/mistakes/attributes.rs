@@ -151,7 +151,8 @@ fn uncovered(editor: &Editor<'_>, index: usize) -> Option<Vec<usize>> {
             if editor.definition.short {
                 role == Role::Function(Part::Forward)
             } else {
-                role == Role::Block
+                // There, or on the function that is there without its attribute.
+                role == Role::Block || role == Role::Function(Part::Backward(index))
             }
         };
         return Some(editor.text.places(is_one));

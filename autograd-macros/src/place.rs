@@ -1,0 +1,525 @@
+//! Looks at the source file around an item, for what its tokens do not show: another item of its name, another type of
+//! the name that the short form makes, a block whose method it is, of which the compiler would report many generated
+//! items; and the types with tensors in their fields, of which it would report nothing.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
+use syn::{Data, DeriveInput, Field, Type};
+
+use crate::parse::{self, Item};
+use crate::spell::{camel_case, for_each_word};
+use crate::types::{Form, array, inner_types, is_container, last_segment};
+
+/// The place of an item.
+#[derive(Default)]
+pub(crate) struct Place {
+    pub(crate) mistake: Option<Mistake>,
+    /// The elementwise functions beside it.
+    pub(crate) elementwise: Vec<String>,
+    /// The types beside it that have fields with tensors.
+    pub(crate) holders: Vec<String>,
+}
+
+/// A mistake that the place of an item shows.
+pub(crate) enum Mistake {
+    /// An item of this name comes before.
+    Repeated(TokenStream),
+    /// A function in the short form makes a type whose name is taken.
+    Taken(Taken),
+    /// The function is a method.
+    Method { of_a_trait: bool },
+}
+
+/// The way in which a type's name is taken.
+pub(crate) enum Taken {
+    /// By the type that another function makes.
+    Made(String),
+    Defined,
+    Imported,
+}
+
+/// The items that this process has expanded, by the names of their types. A name that occurs again may be that of an
+/// item in another module of the file, so the tokens of the file are searched then.
+static EXPANDED: Mutex<BTreeSet<(PathBuf, String)>> = Mutex::new(BTreeSet::new());
+
+/// The attribute that is put above the item, to find it in its file.
+const HERE: &str = "__pullback_here";
+
+/// Returns the place of an item whose attribute begins at a line and a column of a file.
+pub(crate) fn of(item: &TokenStream, file: &Path, at: (usize, usize)) -> Place {
+    let tokens: Vec<_> = item.clone().into_iter().collect();
+    let place = Named::read(&tokens).and_then(|item| item.place(file, at));
+    place.unwrap_or_default()
+}
+
+/// Returns a text with the attribute at this place, if one begins there.
+fn marked(text: &str, (line, column): (usize, usize)) -> Option<String> {
+    let before = line.checked_sub(1)?;
+    let lines = text.split_inclusive('\n').take(before).map(str::len);
+    let start = lines.sum::<usize>();
+    let (offset, _) = text
+        .get(start..)?
+        .char_indices()
+        .nth(column.checked_sub(1)?)?;
+    let (above, below) = text.split_at(start + offset);
+    let is_attribute = below.starts_with('#');
+    is_attribute.then(|| format!("{above}#[{HERE}]{below}"))
+}
+
+/// A function or a block without its attributes.
+struct Named<'a> {
+    /// `impl Linear`, or `fn linear`.
+    name: &'a [TokenTree],
+    whole: &'a [TokenTree],
+    /// The name of its type.
+    ty: String,
+}
+
+impl<'a> Named<'a> {
+    /// Reads the first function or block among the tokens.
+    fn read(tokens: &'a [TokenTree]) -> Option<Self> {
+        let is_start = |token| is_word(token, "fn") || is_word(token, "impl");
+        let item = &tokens[tokens.iter().position(is_start)?..];
+        let is_body = |token| group(token, Delimiter::Brace).is_some();
+        let body = item.iter().position(is_body)?;
+        let name = if is_word(&item[0], "fn") { 2 } else { body };
+        let whole = &item[..=body];
+        let ty = match parsed(whole)? {
+            Item::Function(function) => camel_case(&function.sig.ident, &function.sig.generics),
+            Item::Impl(block) => last_segment(&block.self_ty)?.ident.clone(),
+            Item::Unfinished | Item::Other(_) => return None,
+        };
+        Some(Self {
+            name: item.get(..name)?,
+            whole,
+            ty: ty.to_string(),
+        })
+    }
+
+    fn is_function(&self) -> bool {
+        is_word(&self.whole[0], "fn")
+    }
+
+    fn place(&self, file: &Path, at: (usize, usize)) -> Option<Place> {
+        let key = (file.to_owned(), self.ty.clone());
+        let is_first = EXPANDED.lock().ok()?.insert(key);
+        let source = fs::read_to_string(file).ok()?;
+        // A byte order mark is not a token.
+        let source = source.trim_start_matches('\u{feff}');
+        // Most files are not taken apart: nothing in them has the name of the function's type, and the item names none of
+        // the other functions and types that they define.
+        let is_taken = self.is_function() && (at.1 > 1 || mentions(source, &self.ty));
+        let own = text(self.whole);
+        let (own, mut others) = (defined(&own), defined(source));
+        others.retain(|name| *name != self.ty && !own.contains(name));
+        let mut names_one = false;
+        for_each_word(self.whole.iter().cloned().collect(), &mut |word| {
+            names_one |= others.contains(&*word.to_string());
+        });
+        if is_first && !is_taken && !names_one {
+            return None;
+        }
+        self.place_in(marked(source, at)?.parse().ok()?, None)
+    }
+
+    /// Returns its place in a file, or in a group of the item `around` it.
+    fn place_in(&self, tokens: TokenStream, around: Option<&[TokenTree]>) -> Option<Place> {
+        let tokens: Vec<_> = tokens.into_iter().collect();
+        let neighbors = neighbors(&tokens);
+        if let Some(own) = neighbors.iter().position(|neighbor| neighbor.has(HERE)) {
+            return Some(self.place_among(&neighbors, own, around));
+        }
+        neighbors.iter().find_map(|Neighbor { item, .. }| {
+            item.iter().find_map(|token| match token {
+                TokenTree::Group(group) => self.place_in(group.stream(), Some(item)),
+                _ => None,
+            })
+        })
+    }
+
+    fn place_among(
+        &self,
+        neighbors: &[Neighbor<'_>],
+        own: usize,
+        around: Option<&[TokenTree]>,
+    ) -> Place {
+        let (before, after) = neighbors.split_at(own);
+        let is_always_compiled = !after[0].has("cfg");
+        let repeated = || {
+            let has_its_name = |named: Named<'_>| text(named.name) == text(self.name);
+            let is_repeated = before.iter().filter_map(Neighbor::named).any(has_its_name);
+            is_repeated.then(|| Mistake::Repeated(self.name.iter().cloned().collect()))
+        };
+        let taken = || {
+            let others = before.iter().chain(&after[1..]);
+            Some(Mistake::Taken(self.taken(before, others)?))
+        };
+        let of_names = || repeated().or_else(taken).filter(|_| is_always_compiled);
+        Place {
+            mistake: around.and_then(method).or_else(of_names),
+            elementwise: neighbors.iter().filter_map(Neighbor::elementwise).collect(),
+            holders: neighbors.iter().filter_map(Neighbor::holder).collect(),
+        }
+    }
+
+    /// Returns how the name of the type that it makes is taken, by something `before` it or by any of the `others`.
+    fn taken<'b>(
+        &self,
+        before: &[Neighbor<'_>],
+        others: impl Iterator<Item = &'b Neighbor<'b>>,
+    ) -> Option<Taken> {
+        if !self.is_function() {
+            return None;
+        }
+        let makes_it = |named: &Named<'_>| named.is_function() && named.ty == self.ty;
+        let made = before.iter().filter_map(Neighbor::named).find(makes_it);
+        if let Some(made) = made {
+            return Some(Taken::Made(made.name[1].to_string()));
+        }
+        others
+            .filter(|other| !other.has("cfg"))
+            .find_map(|other| takes(other.item, &self.ty))
+    }
+}
+
+/// An item of a file, or another piece of one, after its attributes.
+struct Neighbor<'a> {
+    attributes: Vec<TokenTree>,
+    item: &'a [TokenTree],
+}
+
+impl Neighbor<'_> {
+    fn has(&self, word: &str) -> bool {
+        self.attributes.iter().any(|token| is_word(token, word))
+    }
+
+    /// Returns the function or the block, if it is one of ours that is always compiled.
+    fn named(&self) -> Option<Named<'_>> {
+        let is_ours = self.has("custom_function") && !self.has("cfg");
+        is_ours.then(|| Named::read(self.item)).flatten()
+    }
+
+    /// Returns the name of an elementwise function.
+    fn elementwise(&self) -> Option<String> {
+        let arguments = self.attributes.iter().cloned().collect();
+        let mut is_elementwise = false;
+        for_each_word(arguments, &mut |word| {
+            is_elementwise |= word == "elementwise";
+        });
+        let named = self
+            .named()
+            .filter(|named| is_elementwise && named.is_function())?;
+        Some(named.name[1].to_string())
+    }
+
+    /// Returns the name of a type that has a field with a tensor, as far as the tokens of the fields show.
+    fn holder(&self) -> Option<String> {
+        let item: DeriveInput = syn::parse2(self.item.iter().cloned().collect()).ok()?;
+        let fields: Vec<Field> = match item.data {
+            Data::Struct(data) => data.fields.into_iter().collect(),
+            Data::Enum(data) => data
+                .variants
+                .into_iter()
+                .flat_map(|one| one.fields)
+                .collect(),
+            Data::Union(_) => return None,
+        };
+        let holds = fields.iter().any(|field| holds_tensor(&field.ty));
+        holds.then(|| item.ident.to_string())
+    }
+}
+
+fn holds_tensor(ty: &Type) -> bool {
+    let is_tensor = array(ty).is_some_and(|array| array.form != Form::Owned);
+    let last = last_segment(ty).map(|last| last.ident.to_string());
+    let is_state = last.is_some_and(|last| ["Parameter", "Buffer"].contains(&&*last));
+    is_tensor || is_state || is_container(ty) && inner_types(ty).into_iter().any(holds_tensor)
+}
+
+/// Takes tokens apart: each piece ends with braces or a semicolon.
+fn neighbors(tokens: &[TokenTree]) -> Vec<Neighbor<'_>> {
+    let mut neighbors = Vec::new();
+    let (mut attributes, mut start) = (Vec::new(), 0);
+    for (place, token) in tokens.iter().enumerate() {
+        let is_attribute = place > start && is_mark(&tokens[place - 1], '#');
+        if let Some(attribute) = group(token, Delimiter::Bracket).filter(|_| is_attribute) {
+            attributes.extend(attribute.stream());
+            start = place + 1;
+        } else if group(token, Delimiter::Brace).is_some()
+            || is_mark(token, ';')
+            || place + 1 == tokens.len()
+        {
+            let attributes = std::mem::take(&mut attributes);
+            let item = &tokens[start..=place];
+            neighbors.push(Neighbor { attributes, item });
+            start = place + 1;
+        }
+    }
+    neighbors
+}
+
+/// Returns what the members of an item are, if they are methods.
+fn method(item: &[TokenTree]) -> Option<Mistake> {
+    let of_a_trait = match parsed(item)? {
+        Item::Impl(block) => block.trait_.is_some(),
+        Item::Other(keyword) if keyword == "trait" => true,
+        _ => return None,
+    };
+    Some(Mistake::Method { of_a_trait })
+}
+
+/// Returns how an item takes the name of a type, if it does.
+fn takes(item: &[TokenTree], ty: &str) -> Option<Taken> {
+    const TYPES: [&str; 5] = ["struct", "enum", "union", "trait", "type"];
+    let Item::Other(keyword) = parsed(item)? else {
+        return None;
+    };
+    if keyword == "use" {
+        return imports(item.iter().cloned().collect(), ty).then_some(Taken::Imported);
+    }
+    let place = item
+        .iter()
+        .position(|token| is_word(token, &keyword.to_string()))?;
+    let is_it = is_word(item.get(place + 1)?, ty);
+    (is_it && TYPES.iter().any(|ty| keyword == ty)).then_some(Taken::Defined)
+}
+
+/// Returns whether imports bind a name: it is the last segment of a path, or after `as`.
+fn imports(tokens: TokenStream, name: &str) -> bool {
+    let mut tokens = tokens.into_iter().peekable();
+    while let Some(token) = tokens.next() {
+        let is_last = tokens
+            .peek()
+            .is_none_or(|next| is_mark(next, ',') || is_mark(next, ';'));
+        let is_bound = match &token {
+            TokenTree::Group(group) => imports(group.stream(), name),
+            token => is_last && is_word(token, name),
+        };
+        if is_bound {
+            return true;
+        }
+    }
+    false
+}
+
+fn parsed(tokens: &[TokenTree]) -> Option<Item> {
+    parse::item(tokens.iter().cloned().collect()).ok()
+}
+
+/// Returns whether a text has this word.
+fn mentions(text: &str, word: &str) -> bool {
+    words(text).any(|other| other == word)
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|letter: char| !letter.is_alphanumeric() && letter != '_')
+}
+
+/// Returns the names of the functions and types that a text defines.
+fn defined(text: &str) -> BTreeSet<&str> {
+    let keywords = ["fn ", "struct ", "enum "].into_iter();
+    let after = keywords.flat_map(|keyword| text.split(keyword).skip(1));
+    after.filter_map(|after| words(after).next()).collect()
+}
+
+fn is_word(token: &TokenTree, word: &str) -> bool {
+    matches!(token, TokenTree::Ident(ident) if ident == word)
+}
+
+fn is_mark(token: &TokenTree, sign: char) -> bool {
+    matches!(token, TokenTree::Punct(mark) if mark.as_char() == sign)
+}
+
+fn group(token: &TokenTree, delimiter: Delimiter) -> Option<&Group> {
+    match token {
+        TokenTree::Group(group) if group.delimiter() == delimiter => Some(group),
+        _ => None,
+    }
+}
+
+/// Returns the text of tokens, the same for tokens of a file and of the compiler: spaces between any two, and comments
+/// as attributes.
+fn text(tokens: &[TokenTree]) -> String {
+    let word = |token: &TokenTree| match token {
+        TokenTree::Group(group) => {
+            let inside: Vec<_> = group.stream().into_iter().collect();
+            format!("{:?} {} end", group.delimiter(), text(&inside))
+        }
+        token => token.to_string(),
+    };
+    let words: Vec<_> = tokens.iter().map(word).collect();
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use quote::quote;
+
+    use super::*;
+
+    /// Returns the mistake in the place of an item in a file, where it is marked.
+    fn mistake(item: &TokenStream, file: TokenStream) -> Option<&'static str> {
+        let tokens: Vec<_> = item.clone().into_iter().collect();
+        let place = Named::read(&tokens).unwrap().place_in(file, None);
+        Some(match place.expect("the marked item").mistake? {
+            Mistake::Repeated(_) => "repeated",
+            Mistake::Taken(Taken::Made(_)) => "made",
+            Mistake::Taken(Taken::Defined) => "defined",
+            Mistake::Taken(Taken::Imported) => "imported",
+            Mistake::Method { of_a_trait: false } => "method",
+            Mistake::Method { of_a_trait: true } => "method of a trait",
+        })
+    }
+
+    #[test]
+    fn the_attribute_is_found_by_its_line_and_column() {
+        let text = "use a;\r\n\tπ #[f]\n#[g]";
+        let marked = |line, column| marked(text, (line, column));
+        let here = |before: &str, after: &str| Some(format!("{before}#[{HERE}]{after}"));
+        assert_eq!(marked(2, 4), here("use a;\r\n\tπ ", "#[f]\n#[g]"));
+        assert_eq!(marked(3, 1), here("use a;\r\n\tπ #[f]\n", "#[g]"));
+        assert_eq!(
+            [marked(1, 1), marked(4, 1), marked(3, 9), marked(0, 0)],
+            [const { None }; 4]
+        );
+    }
+
+    #[test]
+    fn only_neighbors_are_twice() {
+        let square = quote! {
+            /// Returns x².
+            #[pullback::custom_function(gradcheck(x = [3]))]
+            #[inline]
+            pub fn square(x: ArrayView1<f64>) -> Array1<f64> { &x * &x }
+        };
+        let cube = quote!(
+            #[custom_function]
+            impl<T: Element> Cube<T> {
+                fn forward() {}
+            }
+        );
+        let other = quote!(
+            #[custom_function]
+            impl<T: Element> Cube<T> {
+                fn forward(x: u8) {}
+            }
+        );
+        let of_others = quote!(
+            #[custom_function]
+            impl Cube<f64> {}
+        );
+        let here = quote!(#[__pullback_here]);
+        let cases = [
+            (quote!(#square #here #cube), None),
+            (quote!(#cube #here #cube), Some("repeated")),
+            (quote!(#other #here #cube), Some("repeated")),
+            (quote!(#of_others #here #cube), None),
+            (quote!(#here #cube #other), None),
+            (quote!(mod a { #other #other } #here #cube), None),
+            (
+                quote!(mod a { #cube #square #here #cube }),
+                Some("repeated"),
+            ),
+            (quote!(mod a { #cube } mod b { #here #cube }), None),
+            (quote!(fn a() { #cube } #here #cube), None),
+            (quote!(#[cfg(a)] #cube #here #[cfg(not(a))] #cube), None),
+            (
+                quote!(fn square() {} impl<T: Element> Cube<T> {} #here #cube),
+                None,
+            ),
+        ];
+        for (file, expected) in cases {
+            assert_eq!(mistake(&cube, file.clone()), expected, "{file}");
+        }
+    }
+
+    #[test]
+    fn the_name_of_the_type_is_taken_beside_the_function() {
+        let item = quote!(
+            #[custom_function]
+            fn mul_add(x: u8) {}
+        );
+        let here = quote!(#[__pullback_here] #item);
+        let cases = [
+            (quote!(struct MulAdd; #here), Some("defined")),
+            (quote!(#here pub(crate) enum MulAdd { A }), Some("defined")),
+            (quote!(mod a { struct MulAdd; } #here), None),
+            (quote!(#[cfg(a)] struct MulAdd; #here), None),
+            (
+                quote!(struct Of(MulAdd); fn f() -> MulAdd { MulAdd } #here),
+                None,
+            ),
+            (quote!(use a::{b, MulAdd}; #here), Some("imported")),
+            (
+                quote!(use a::{b::{B as MulAdd}, c}; #here),
+                Some("imported"),
+            ),
+            (quote!(use MulAdd::{A}; use a::MulAdd as B; #here), None),
+            (
+                quote!(#[custom_function] fn mulAdd() {} #here),
+                Some("made"),
+            ),
+            (
+                quote!(#[custom_function] fn mul__add() {} #here),
+                Some("made"),
+            ),
+            (quote!(#here #[custom_function] fn mul__add() {}), None),
+            (
+                quote!(struct MulAdd; #[custom_function] impl MulAdd {} #here),
+                Some("defined"),
+            ),
+            (quote!(mod a { #here } mod b { struct MulAdd; #item }), None),
+        ];
+        for (file, expected) in cases {
+            assert_eq!(mistake(&item, file.clone()), expected, "{file}");
+        }
+    }
+
+    #[test]
+    fn types_with_tensors_are_found_by_their_fields() {
+        let item = quote!(
+            #[custom_function]
+            impl Cell {}
+        );
+        let tokens: Vec<_> = item.clone().into_iter().collect();
+        let file = quote! {
+            pub struct Weights<T> { a: f64, pub b: Vec<Option<Tensor2<T>>> }
+            struct Layer(Parameter<f64, Ix1>);
+            enum Either { One, Two { x: &'static Tensor1<f64> } }
+            struct Data { table: Array1<f64>, of: PhantomData<Tensor1<f64>>, f: fn(&Tensor1<f64>) }
+            mod other { struct Hidden(Tensor1<f64>); }
+            #[__pullback_here] #item
+        };
+        let place = Named::read(&tokens).unwrap().place_in(file, None);
+        assert_eq!(place.unwrap().holders, ["Weights", "Layer", "Either"]);
+    }
+
+    #[test]
+    fn a_method_is_in_a_block() {
+        let item = quote!(
+            #[custom_function]
+            fn twice(x: u8) {}
+        );
+        let here = quote!(#[__pullback_here] #item);
+        let cases = [
+            (quote!(impl Ops { #here }), Some("method")),
+            (
+                quote!(impl Ops for Cpu { const A: u8 = 1; #here }),
+                Some("method of a trait"),
+            ),
+            (
+                quote!(pub trait Ops { fn f(); #here }),
+                Some("method of a trait"),
+            ),
+            (quote!(fn f() -> impl Ops { #here }), None),
+            (quote!(mod a { #here }), None),
+        ];
+        for (file, expected) in cases {
+            assert_eq!(mistake(&item, file.clone()), expected, "{file}");
+        }
+    }
+}
