@@ -2,9 +2,10 @@
 //!
 //! Use it as part of `pullback`, under the feature `nn`: [`nn`] is `pullback::nn`, [`optim`] is `pullback::optim`.
 
-// `#[derive(Module)]` writes the paths that users have: `pullback::nn`, `pullback::Element`, `pullback::ndarray`.
+// `#[derive(Module)]` writes the paths that users have: `pullback::nn`, `pullback::Element`, `pullback::ndarray` and
+// `pullback::__private`.
 extern crate self as pullback;
-use autograd_core::{Element, ndarray};
+use autograd_core::{__private, Element, ndarray};
 
 mod atomic;
 mod buffer;

@@ -259,4 +259,20 @@ mod tensor_as_a_field {
     }
 }
 
+mod tensors_in_a_list {
+    use super::*;
+    #[derive(Module)]
+    pub struct Cell {
+        pub state: Option<Tensor<f32, Ix1>>,
+    }
+}
+
+mod parameter_of_a_tensor {
+    use super::*;
+    #[derive(Module)]
+    pub struct Net {
+        pub weight: Parameter<Tensor<f32, Ix1>>,
+    }
+}
+
 fn main() {}

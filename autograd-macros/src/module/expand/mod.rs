@@ -2,12 +2,14 @@
 //!
 //! - [`bounds`]: what they need of the type's parameters.
 //! - [`fallback`]: the same without effect, when there are mistakes.
+//! - [`probes`]: what the compiler finds in fields and values whose types are modules.
 //!
 //! Generated code names everything by paths that start at the library or in `core` and `std`, and its
 //! local variables have mixed-site hygiene: they do not meet the fields and imports of the module.
 
 mod bounds;
 pub(super) mod fallback;
+mod probes;
 
 use proc_macro2::{Literal, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
@@ -31,7 +33,11 @@ pub(super) fn module(model: &ModuleModel) -> TokenStream {
     let module = module_impl(definition, &generics, root, &quote!(#(#methods)*));
     let (this, f) = (this(), local("f"));
     let display = display(definition, &generics, &quote!(#root::nn::fmt(#this, #f)));
-    quote!(#module #display)
+    let (holds, skipped) = (
+        probes::holds(definition, body, &generics, root),
+        probes::skipped(definition, body, root),
+    );
+    quote!(#module #display #holds #skipped)
 }
 
 /// Returns the path of the library.

@@ -123,3 +123,11 @@ where
         ::pullback::nn::fmt(self, f)
     }
 }
+#[automatically_derived]
+impl<L> ::pullback::__private::HoldsTensor for Layer<L>
+where
+    L: ::core::marker::Send + ::core::marker::Sync + 'static,
+    L: ::pullback::nn::Module,
+{
+    const AS_SKIPPED: bool = true;
+}

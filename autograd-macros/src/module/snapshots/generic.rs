@@ -79,3 +79,14 @@ where
         pb::nn::fmt(self, f)
     }
 }
+#[automatically_derived]
+impl<T: Element, D, const N: usize> pb::__private::HoldsTensor for Scale<T, D, N>
+where
+    D: RemoveAxis,
+    T: ::core::marker::Send + ::core::marker::Sync + 'static,
+    D: ::core::marker::Send + ::core::marker::Sync + 'static,
+    T: pb::Element,
+    D: pb::ndarray::Dimension + 'static,
+{
+    const AS_SKIPPED: bool = true;
+}

@@ -65,3 +65,7 @@ impl ::core::fmt::Display for Linear {
         ::pullback::nn::fmt(self, f)
     }
 }
+#[automatically_derived]
+impl ::pullback::__private::HoldsTensor for Linear {
+    const AS_SKIPPED: bool = true;
+}

@@ -2,14 +2,20 @@
 
 use syn::ext::IdentExt as _;
 use syn::visit::{Visit, visit_path_segment};
-use syn::{Ident, Member, ParenthesizedGenericArguments, PathSegment, Type, TypeFnPtr};
+use syn::{
+    GenericArgument, Ident, Member, ParenthesizedGenericArguments, PathArguments, PathSegment,
+    Type, TypeFnPtr,
+};
 
 use super::arguments::{self, FieldOptions};
 use crate::diagnostics::Diagnostics;
 use crate::module::model::{Content, Definition, Field, Part, Shown, Variant};
 use crate::module::parse;
 use crate::show::show;
-use crate::types::{Content as Elements, Form, Rank, array, is_primitive, last_segment, peel};
+use crate::types::{
+    Content as Elements, Form, Rank, array, inner_types, is_container, is_primitive, last_segment,
+    peel,
+};
 
 /// Reads the fields of a struct, or of a variant that is not transparent.
 pub(super) fn read(fields: &[parse::Field], diagnostics: &mut Diagnostics) -> Vec<Field> {
@@ -85,22 +91,51 @@ fn one(field: &parse::Field, options: &FieldOptions, diagnostics: &mut Diagnosti
     }
 }
 
-/// A tensor alone would be neither trained nor saved.
+/// A tensor alone would be neither trained nor saved, and a parameter has elements.
 ///
 /// ```text
 /// weight: Tensor2<f32>,
 /// //      ^^^^^^^^^^^^ a tensor as a field would be neither trained nor saved
+/// states: Vec<Tensor1<f32>>,
+/// //          ^^^^^^^^^^^^
+/// weight: Parameter<Tensor2<f32>>,
+/// //                ^^^^^^^^^^^^ a `Parameter` is written with its element type and rank
 /// ```
 fn is_not_a_tensor(ty: &Type, diagnostics: &mut Diagnostics) {
-    if let Some(tensor) = array(ty).filter(|tensor| tensor.form == Form::Tensor) {
-        let message = "a tensor as a field would be neither trained nor saved";
-        let arguments = parameters(&tensor.content);
-        let help = format!(
-            "write `Parameter<{arguments}>` for what is trained, `Buffer<{arguments}>` for what is only saved, or mark \
-             it `#[module(skip)]`"
-        );
-        diagnostics.error_with_help(ty, message, &help);
+    let state = last_segment(ty).filter(|last| last.ident == "Parameter" || last.ident == "Buffer");
+    let inner = inner_types(ty);
+    // `Parameter<f32, 2>`, which the compiler reports, and would report again.
+    diagnostics.is_unreadable |= state.is_some_and(has_a_constant);
+    if let (Some(state), Some(array)) = (state, inner.first().copied().and_then(array)) {
+        let name = &state.ident;
+        let message = format!("a `{name}` is written with its element type and rank");
+        let help = format!("write `{name}<{}>`", parameters(&array.content));
+        diagnostics.error_with_help(&inner[0], &message, &help);
+        return;
     }
+    let Some(array) = array(ty).filter(|array| array.form == Form::Tensor) else {
+        // A type of another crate may do something else with it.
+        let is_container = is_container(ty);
+        for inner in inner.into_iter().filter(|_| is_container) {
+            is_not_a_tensor(inner, diagnostics);
+        }
+        return;
+    };
+    let arguments = parameters(&array.content);
+    let message = "a tensor as a field would be neither trained nor saved";
+    let help = format!(
+        "write `Parameter<{arguments}>` for what is trained, `Buffer<{arguments}>` for what is only saved, or mark it \
+         `#[module(skip)]`"
+    );
+    diagnostics.error_with_help(ty, message, &help);
+}
+
+fn has_a_constant(segment: &PathSegment) -> bool {
+    let PathArguments::AngleBracketed(bracketed) = &segment.arguments else {
+        return false;
+    };
+    let mut arguments = bracketed.args.iter();
+    arguments.any(|argument| matches!(argument, GenericArgument::Const(_)))
 }
 
 /// Returns `f32, Ix2`.

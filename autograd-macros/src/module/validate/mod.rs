@@ -36,7 +36,8 @@ pub(super) fn module(item: syn::Result<Item>) -> Result<ModuleModel, Box<Rejecte
         (definition, body)
     });
     let (definition, body) = read.unzip();
-    match (diagnostics.finish(), definition, body.flatten()) {
+    let body = body.flatten().filter(|_| !diagnostics.is_unreadable);
+    match (diagnostics.finish(), definition, body) {
         (Ok(()), Some(definition), Some(body)) => Ok(ModuleModel { definition, body }),
         (errors, definition, _) => Err(Box::new(Rejected {
             errors: errors.err().unwrap_or_default(),
