@@ -4,7 +4,9 @@
 //! other handle holds them: nodes and other tensors have their own handles. Only plain values are overwritten, with
 //! results of plain values, so that nothing has to be recorded.
 
-use ndarray::{Array, ArrayView, Dimension};
+use ndarray::Dimension;
+#[cfg(feature = "ops")]
+use ndarray::{Array, ArrayView};
 
 use super::Tensor;
 use autograd_kernels as kernels;
