@@ -82,8 +82,8 @@ functions! {
     /// use pullback::kernels::{exp, map};
     /// use pullback::ndarray::array;
     ///
-    /// let x = array![0.0, 1.0, f64::NEG_INFINITY];
-    /// assert_eq!(map(&x.view(), |x| exp(x)), array![1.0, std::f64::consts::E, 0.0]);
+    /// let x = array![0.0, 2.0_f64.ln(), f64::NEG_INFINITY];
+    /// assert_eq!(map(&x.view(), |x| exp(x)), array![1.0, 2.0, 0.0]);
     /// let entropies = map(&x.view(), |x| -x * exp(x));
     /// assert_eq!(entropies[0], 0.0);
     /// ```
