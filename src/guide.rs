@@ -24,6 +24,7 @@
 #[doc = include_str!("../docs/ten_minutes.md")]
 ///
 /// [Write a function]: write_a_function
+/// [`kernels`]: crate::kernels
 /// [`ops`]: crate::ops
 pub mod ten_minutes {}
 
@@ -40,6 +41,7 @@ pub mod elementwise {}
 /// [`custom_function`]: macro@crate::custom_function
 /// [`math!`]: crate::math
 /// [`Gradcheck`]: crate::Gradcheck
+/// [`kernels`]: crate::kernels
 /// [`ops`]: crate::ops
 /// [`Tensor::scaled_dot_product_attention`]: crate::Tensor::scaled_dot_product_attention
 /// [What the compiler checks]: what_the_compiler_checks

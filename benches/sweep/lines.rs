@@ -265,6 +265,7 @@ fn movements<T: Element>(sweep: &Sweep) {
         .map(|x: Tensor2<T>| x.set_requires_grad(true))
         .expect("two axes");
     let zero = T::zero();
+    sweep.line("cast", &[x], || x.cast::<f32>().cast::<f64>().cast(), None);
     sweep.line("flip", &[x], || x.flip(&[0]), None);
     sweep.line("roll", &[x], || x.roll(Axis(0), 7), None);
     sweep.line("pad", &[x], || x.pad(&[(1, 2), (3, 4)], zero), None);

@@ -2,6 +2,7 @@
 
 mod add;
 mod broadcast;
+mod cast;
 mod div;
 mod mul;
 mod neg;
@@ -15,6 +16,7 @@ mod sum;
 
 pub use add::Add;
 pub use broadcast::{BroadcastTo, SumTo};
+pub use cast::Cast;
 pub use div::Div;
 pub use mul::Mul;
 pub use neg::Neg;

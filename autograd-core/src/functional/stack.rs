@@ -1,10 +1,7 @@
 //! Assembles Jacobians from their parts by ordinary functions, so that the result can be differentiated.
 
-use std::marker::PhantomData;
+use ndarray::{ArrayD, Axis};
 
-use ndarray::{ArrayD, ArrayViewD, Axis};
-
-use crate::custom_function;
 use crate::erased::AnyTensor;
 use crate::error::Error;
 use crate::recording::Recording;
@@ -113,30 +110,8 @@ fn zeros(like: &AnyTensor, shape: &[usize]) -> AnyTensor {
 /// Returns a tensor converted to the element type of `like`.
 pub(super) fn cast(tensor: AnyTensor, like: &AnyTensor) -> AnyTensor {
     match (tensor, like) {
-        (AnyTensor::F32(tensor), AnyTensor::F64(_)) => AnyTensor::F64(Cast::apply(&tensor)),
-        (AnyTensor::F64(tensor), AnyTensor::F32(_)) => AnyTensor::F32(Cast::apply(&tensor)),
+        (AnyTensor::F32(tensor), AnyTensor::F64(_)) => AnyTensor::F64(tensor.cast()),
+        (AnyTensor::F64(tensor), AnyTensor::F32(_)) => AnyTensor::F32(tensor.cast()),
         (tensor, _) => tensor,
-    }
-}
-
-/// Converts numbers to the other element type.
-struct Cast<T, U>(PhantomData<(T, U)>);
-
-#[custom_function]
-impl<T: Element, U: Element> Cast<T, U> {
-    /// Returns the numbers in the other element type.
-    #[forward]
-    fn forward(x: ArrayViewD<T>) -> ArrayD<U> {
-        x.mapv(|x| U::from_f64(x.as_f64()))
-    }
-
-    #[backward(x)]
-    fn backward(grad_output: &TensorD<U>) -> TensorD<T> {
-        Cast::apply(grad_output)
-    }
-
-    #[jvp]
-    fn jvp(tangent_x: &TensorD<T>) -> TensorD<U> {
-        Self::apply(tangent_x)
     }
 }

@@ -46,8 +46,8 @@ mod transpose;
 mod where_;
 
 pub use crate::basic::{
-    Add, AddScalar, Div, DivScalar, Mul, MulScalar, Neg, Reshape, ScalarDiv, ScalarSub, Slice,
-    Stack, Sub, Sum,
+    Add, AddScalar, Cast, Div, DivScalar, Mul, MulScalar, Neg, Reshape, ScalarDiv, ScalarSub,
+    Slice, Stack, Sub, Sum,
 };
 pub use attention::Attention;
 pub use clamp::Clamp;

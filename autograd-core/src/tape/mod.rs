@@ -41,6 +41,7 @@ pub(crate) use accumulated::{Accumulated, Undo};
 pub(crate) use drop::{drop_edges, drop_held};
 pub use dual::DualTensor;
 pub(crate) use dual::{Failure, Tangent, new_depth};
+pub(crate) use gradient::Gradients;
 pub use gradient::{AnyGradient, Gradient};
 pub(crate) use hook_slot::HookSlot;
 pub(crate) use hooks::{

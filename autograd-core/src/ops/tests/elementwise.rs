@@ -5,7 +5,7 @@ use ndarray::{Array1, ArrayD, Axis, Ix1, arr0, array, s};
 use super::{binary, numbers, unary};
 use crate::kernels;
 use crate::ops::{Add, Div, Maximum, Minimum, Mul, Sub};
-use crate::{Element, Grad, Tensor, Tensor1, TensorD, grad};
+use crate::{Element, Error, Grad, Tensor, Tensor1, TensorD, grad, jvp};
 
 type Unary<T> = fn(&TensorD<T>) -> TensorD<T>;
 
@@ -92,8 +92,8 @@ fn derivatives_of_functions_of_two_elements() {
 }
 
 #[test]
-fn a_gradient_is_the_same_in_one_loop_and_recorded() -> Result<(), crate::Error> {
-    fn compare<T: Element>(tolerance: f64) -> Result<(), crate::Error> {
+fn a_gradient_is_the_same_in_one_loop_and_recorded() -> Result<(), Error> {
+    fn compare<T: Element>(tolerance: f64) -> Result<(), Error> {
         for (name, range, function) in functions::<T>() {
             let x = Tensor::from(across::<T>(range, 100).into_dyn()).set_requires_grad(true);
             let (at_once,) = grad(&function(&x).sum(), (&x,))?;
@@ -332,10 +332,10 @@ fn infinite_tangents_vanish_where_gradients_do() {
         |x: &Tensor1<f64>| x.clamp(-0.5, 1.5),
     ];
     for function in functions {
-        let (_, found) = crate::jvp(function, &x, &along).unwrap();
+        let (_, found) = jvp(function, &x, &along).unwrap();
         assert_eq!(found.to_array(), array![0.0, 2.0]);
     }
-    let (_, found) = crate::jvp(|x| x.tanh(), &x, &along).unwrap();
+    let (_, found) = jvp(|x| x.tanh(), &x, &along).unwrap();
     assert_eq!(found.to_array()[0], f64::INFINITY);
 }
 
@@ -359,4 +359,40 @@ fn second_derivatives_of_arcs_are_exact_near_0() {
             );
         }
     }
+}
+
+#[test]
+fn the_gradient_of_a_cast_has_the_type_of_its_input() -> Result<(), Error> {
+    let x = Tensor::from(array![0.5_f32, -2.0]).set_requires_grad(true);
+    let y = x.cast::<f64>();
+    let cubes = (&y * &y * &y).sum();
+    let first = Grad::of(&cubes).create_graph(true).run(&x)?;
+    assert_eq!(first.to_array(), array![0.75_f32, 12.0]);
+    let second = grad(&first.sum(), &x)?;
+    assert_eq!(second.to_array(), array![3.0_f32, -12.0]);
+
+    let direction = Tensor::from(array![2.0_f32, 3.0]);
+    let (value, tangent) = jvp(|x: &Tensor1<f32>| x.cast::<f64>(), &x, &direction)?;
+    assert_eq!(value.to_array(), array![0.5, -2.0]);
+    assert_eq!(tangent.to_array(), array![2.0, 3.0]);
+    Ok(())
+}
+
+#[test]
+fn a_cast_rounds_to_the_nearest_and_keeps_what_is_no_number() {
+    let x = Tensor::from(array![0.1, 1e300, f64::NEG_INFINITY, 1e-60, f64::NAN, -0.0]);
+    let bits = |x: Tensor1<f32>| x.to_array().mapv(f32::to_bits);
+    let expected = array![
+        0.1_f32,
+        f32::INFINITY,
+        f32::NEG_INFINITY,
+        0.0,
+        f32::NAN,
+        -0.0
+    ];
+    assert_eq!(bits(x.cast()), expected.mapv(f32::to_bits));
+    // Of no other type, nothing is copied.
+    assert_eq!(x.cast::<f64>().view().as_ptr(), x.view().as_ptr());
+    let every_second = x.slice(s![..;2]).cast::<f32>();
+    assert_eq!(bits(every_second), bits(x.cast().slice(s![..;2])));
 }
