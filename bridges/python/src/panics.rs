@@ -28,7 +28,9 @@ pub(crate) fn caught<R>(body: impl FnOnce() -> R) -> Result<R, String> {
             if CAUGHT.get() {
                 let text = panic_text(panic.payload()).to_owned();
                 let place = match LAST.take() {
-                    Some((former, place)) if text.ends_with(&format!("panicked: {former}")) => place,
+                    Some((former, place)) if text.ends_with(&format!("panicked: {former}")) => {
+                        place
+                    }
                     // Cargo passes relative paths to the compiler only for the user's own files.
                     _ => panic
                         .location()
