@@ -7,9 +7,10 @@ use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::cell::Cell;
 use std::ptr::NonNull;
 
-/// The sizes of the blocks, each with the smallest size that it is used for: buffers of either element type, and nodes
-/// of a few inputs. With the allocator's share they take 80 and 128 bytes.
-const SIZES: [(usize, usize); 2] = [(72, 56), (120, 96)];
+/// The sizes of the blocks, each with the smallest size that it is used for: buffers of either element type, nodes of
+/// one input, or of two of which none is saved, and nodes of two or three that are saved. With the allocator's share
+/// they take 80, 128 and 176 bytes.
+const SIZES: [(usize, usize); 3] = [(72, 56), (120, 96), (168, 128)];
 
 const ALIGN: usize = align_of::<usize>();
 
@@ -30,7 +31,7 @@ struct Blocks {
 }
 
 thread_local! {
-    static BLOCKS: [Blocks; SIZES.len()] = const { [Blocks::of(0), Blocks::of(1)] };
+    static BLOCKS: [Blocks; SIZES.len()] = const { [Blocks::of(0), Blocks::of(1), Blocks::of(2)] };
     static AT_EXIT: AtExit = const { AtExit };
 }
 
@@ -180,7 +181,15 @@ mod tests {
 
     #[test]
     fn other_layouts_go_to_the_allocator() {
-        for (size, align) in [(1, 1), (40, 8), (80, 8), (121, 8), (72, 16), (4096, 64)] {
+        for (size, align) in [
+            (1, 1),
+            (40, 8),
+            (80, 8),
+            (121, 8),
+            (169, 8),
+            (72, 16),
+            (4096, 64),
+        ] {
             let layout = Layout::from_size_align(size, align).unwrap();
             assert_eq!(kind(layout), None);
             let block = take(layout);

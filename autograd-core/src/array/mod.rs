@@ -152,6 +152,25 @@ impl<T: Element> Buffer<T> {
         Self::from_array(array)
     }
 
+    /// Returns `f` of each element and that of a buffer of the same shape, if there are few.
+    #[inline]
+    pub(crate) fn zip_few(&self, other: &Self, f: impl Fn(T, T) -> T) -> Option<Self> {
+        debug_assert_eq!(self.shape(), other.shape());
+        let mut results = [T::zero(); INLINE];
+        let elements = self.as_slice()?.iter().zip(other.as_slice()?);
+        if elements.len() > INLINE {
+            return None;
+        }
+        for (result, (&x, &y)) in results.iter_mut().zip(elements) {
+            *result = f(x, y);
+        }
+        Some(Self::new(
+            Elements::Inline(results),
+            self.shape().clone(),
+            None,
+        ))
+    }
+
     /// Makes a buffer of equal elements.
     pub(crate) fn filled(shape: Shape, value: T) -> Self {
         let size = shape.size();

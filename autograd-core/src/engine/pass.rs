@@ -229,14 +229,15 @@ impl<'g> Pass<'g> {
     /// Sets which inputs of a node need a gradient in this pass, and returns whether any does.
     #[inline]
     fn set_needs(&mut self, edges: &[Option<Edge>]) -> bool {
-        let mut needs = std::mem::take(&mut self.scratch.needs);
-        needs.clear();
-        needs.extend(edges.iter().map(|edge| {
-            edge.as_ref()
-                .is_some_and(|edge| !self.pruned || self.needs(&edge.node))
-        }));
-        let any = needs.contains(&true);
-        self.scratch.needs = needs;
+        self.scratch.needs.clear();
+        let mut any = false;
+        for edge in edges {
+            let needed = edge
+                .as_ref()
+                .is_some_and(|edge| !self.pruned || self.needs(&edge.node));
+            self.scratch.needs.push(needed);
+            any |= needed;
+        }
         any
     }
 

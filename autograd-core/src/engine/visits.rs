@@ -61,28 +61,35 @@ impl Slots {
 /// The queue of nodes to run: sequence number and index of the visit, largest number first.
 #[derive(Default)]
 pub(super) struct Ready {
-    /// The first of all, if it is known: in a chain there is no other.
-    first: Option<(u64, u32)>,
+    /// The first of all, if it is known: in a chain there is no other. Its number is 0, which no node in the queue has,
+    /// if it is not known. Not an `Option` of the pair, which is copied in halves that were not written together.
+    first: (u64, u32),
     others: BinaryHeap<(u64, u32)>,
 }
 
 impl Ready {
     #[inline]
     pub(super) fn push(&mut self, node: (u64, u32)) {
-        match self.first {
-            Some(first) if first > node => self.others.push(node),
-            Some(first) => {
-                self.others.push(first);
-                self.first = Some(node);
+        debug_assert_ne!(node.0, 0);
+        if self.first.0 == 0 {
+            if self.others.peek().is_none_or(|other| *other < node) {
+                self.first = node;
+            } else {
+                self.others.push(node);
             }
-            None if self.others.peek().is_none_or(|other| *other < node) => self.first = Some(node),
-            None => self.others.push(node),
+        } else if self.first > node {
+            self.others.push(node);
+        } else {
+            self.others.push(std::mem::replace(&mut self.first, node));
         }
     }
 
     #[inline]
     pub(super) fn pop(&mut self) -> Option<(u64, u32)> {
-        self.first.take().or_else(|| self.others.pop())
+        if self.first.0 == 0 {
+            return self.others.pop();
+        }
+        Some(std::mem::take(&mut self.first))
     }
 }
 
@@ -110,8 +117,8 @@ mod tests {
             if state >> 62 == 0 {
                 assert_eq!(ready.pop(), model.pop());
             } else {
-                ready.push((state >> 50, index));
-                model.push((state >> 50, index));
+                ready.push(((state >> 50) + 1, index));
+                model.push(((state >> 50) + 1, index));
             }
         }
         while let Some(node) = model.pop() {

@@ -229,10 +229,7 @@ impl<S: Clone, E: EdgeList, O: OutputList> FunctionNode<S, E, O> {
 
     /// Calls the backward functions.
     #[inline]
-    fn run(&self, saved: Option<S>, call: BackwardCall<'_>) -> Result<bool, Error> {
-        let Some(saved) = saved else {
-            return Err(call.node.error(ErrorKind::Freed));
-        };
+    fn run(&self, saved: S, call: BackwardCall<'_>) -> Result<bool, Error> {
         let (node, signature) = (call.node, self.rule.signature);
         let ends = [self.edges.ends(), self.outputs.ends()];
         let run = || {
@@ -281,20 +278,28 @@ where
 
     fn backward(&self, mut call: BackwardCall<'_>) -> Result<(), Error> {
         // User code runs on copies of the handles, with the lock released: it may start a pass through this node.
-        let (saved, hooks) = match &*self.contents() {
-            Contents::Live(saved) => (Some(saved.clone()), None),
-            Contents::Freed => (None, None),
-            Contents::Hooked(hooked) => (hooked.saved.clone(), Some(Arc::clone(&hooked.hooks))),
-        };
-        let Some(hooks) = hooks else {
-            // While saved tensors were unpacked, user code may have registered hooks.
-            if self.run(saved, call.reborrow())? && call.hooking != Hooking::None {
-                return call_new_hooks(self.hooks(), call);
+        let contents = self.contents();
+        match &*contents {
+            Contents::Live(saved) => {
+                let saved = saved.clone();
+                drop(contents);
+                // While saved tensors were unpacked, user code may have registered hooks.
+                if self.run(saved, call.reborrow())? && call.hooking != Hooking::None {
+                    return call_new_hooks(self.hooks(), call);
+                }
+                Ok(())
             }
-            return Ok(());
-        };
-        let run = |call: BackwardCall<'_>| self.run(saved, call).map(|_| ());
-        run_with_hooks(&hooks, call, run, || self.hooks())
+            Contents::Freed => Err(call.node.error(ErrorKind::Freed)),
+            Contents::Hooked(hooked) => {
+                let (saved, hooks) = (hooked.saved.clone(), Arc::clone(&hooked.hooks));
+                drop(contents);
+                let run = |call: BackwardCall<'_>| match saved {
+                    Some(saved) => self.run(saved, call).map(|_| ()),
+                    None => Err(call.node.error(ErrorKind::Freed)),
+                };
+                run_with_hooks(&hooks, call, run, || self.hooks())
+            }
+        }
     }
 
     fn free(&self) {

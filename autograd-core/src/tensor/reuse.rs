@@ -46,6 +46,17 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         true
     }
 
+    /// Returns `f` of each element and that of `other`, if nothing has to be recorded; else, or if a tensor is not in
+    /// row-major order, `None`. The shapes must be equal. Few elements take one allocation and no call of a function.
+    #[inline]
+    pub(crate) fn zip_plain(&self, other: &Self, f: impl Fn(T, T) -> T + Sync) -> Option<Self> {
+        if !(self.raw.is_plain() && other.raw.is_plain()) {
+            return None;
+        }
+        let buffer = self.raw.buffer.zip_few(&other.raw.buffer, f)?;
+        Some(Self::constant(buffer))
+    }
+
     /// Returns a function of this tensor's elements and those of `other`, if nothing has to be recorded: `in_place` in
     /// this tensor's memory if no other handle holds it, else `fresh`. Otherwise returns the tensor as `Err`.
     #[cfg(feature = "ops")]
