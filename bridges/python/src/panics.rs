@@ -7,12 +7,17 @@ use std::sync::Once;
 
 use pullback::foreign::{catch_panic, panic_text};
 
-/// The text and the place of a panic.
-type Panicked = (String, Option<String>);
+/// A panic on its way out.
+struct Panicked {
+    text: String,
+    place: Option<String>,
+    /// The text without the function's name and shapes, and the line of `apply`, if a function has passed the panic on:
+    /// an exception names its function in the words of Python, and there is no line of the user's.
+    passed_on: Option<String>,
+}
 
 thread_local! {
-    /// The last panic, while panics of this thread become exceptions. A panic that passes on another one, with the
-    /// function's name and shapes, keeps its place.
+    /// The last panic, while panics of this thread become exceptions. One that passes on another keeps its place.
     static LAST: RefCell<Option<Panicked>> = const { RefCell::new(None) };
     static CAUGHT: Cell<bool> = const { Cell::new(false) };
 }
@@ -27,17 +32,23 @@ pub(crate) fn caught<R>(body: impl FnOnce() -> R) -> Result<R, String> {
         panic::set_hook(Box::new(move |panic| {
             if CAUGHT.get() {
                 let text = panic_text(panic.payload()).to_owned();
-                let place = match LAST.take() {
-                    Some((former, place)) if text.ends_with(&format!("panicked: {former}")) => {
-                        place
+                let former = LAST.take();
+                let former =
+                    former.filter(|former| text.ends_with(&format!("panicked: {}", former.text)));
+                let (place, passed_on) = match former {
+                    Some(former) => (former.place, Some(former.text)),
+                    None => {
+                        let place = panic.location();
+                        // Cargo passes relative paths to the compiler only for the user's own files.
+                        let own = place.filter(|place| Path::new(place.file()).is_relative());
+                        (own.map(ToString::to_string), None)
                     }
-                    // Cargo passes relative paths to the compiler only for the user's own files.
-                    _ => panic
-                        .location()
-                        .filter(|place| Path::new(place.file()).is_relative())
-                        .map(ToString::to_string),
                 };
-                LAST.set(Some((text, place)));
+                LAST.set(Some(Panicked {
+                    text,
+                    place,
+                    passed_on,
+                }));
             } else {
                 before(panic);
             }
@@ -47,8 +58,14 @@ pub(crate) fn caught<R>(body: impl FnOnce() -> R) -> Result<R, String> {
     LAST.take();
     let result = catch_panic(body);
     CAUGHT.set(outer);
-    result.map_err(|text| match LAST.take() {
-        Some((_, Some(place))) => format!("{text} (at {place})"),
-        _ => text,
+    result.map_err(|text| {
+        let Some(panicked) = LAST.take() else {
+            return text;
+        };
+        let text = panicked.passed_on.unwrap_or(text);
+        match panicked.place {
+            Some(place) => format!("{text} (at {place})"),
+            None => text,
+        }
     })
 }
