@@ -53,6 +53,8 @@ fn backward<T: Element, D: Dimension>(
 /// ```
 ///
 /// In the formula, x is a number and the values are `f64`; in the derivative, x is a tensor and the values are elements.
+/// There `x * x` stands for the square where it may be out of range: the derivative of `x.square()`, 2x, may be too, and
+/// times a slope of 0 no number.
 macro_rules! elementary {
     (
         #[doc = $sentence:literal]
@@ -204,7 +206,7 @@ elementary! {
     /// assert_eq!(x.grad(), Some(array![0.8]));
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    Asinh::asinh(x) = x.asinh(), slope: (x.square() + T::one()).rsqrt();
+    Asinh::asinh(x) = x.asinh(), slope: (x * x + T::one()).rsqrt();
     math(r"\frac{\mathrm{d}}{\mathrm{d}x} \operatorname{arsinh} x = \frac{1}{\sqrt{x^2 + 1}}"), check(x = [2, 3]);
 }
 
@@ -219,7 +221,7 @@ elementary! {
     /// assert_eq!(x.grad(), Some(array![1.0, 0.8]));
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    Atan::atan(x) = x.atan(), slope: (x.square() + T::one()).recip();
+    Atan::atan(x) = x.atan(), slope: (x * x + T::one()).recip();
     math(r"\frac{\mathrm{d}}{\mathrm{d}x} \arctan x = \frac{1}{1 + x^2}"), check(x = [2, 3]);
 }
 
@@ -316,7 +318,7 @@ elementary! {
     /// assert_eq!(x.grad(), Some(array![std::f64::consts::FRAC_2_SQRT_PI]));
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    Erf::erf(x) = x.erf(), slope: (-x.square()).exp() * T::from_f64(FRAC_2_SQRT_PI);
+    Erf::erf(x) = x.erf(), slope: (-(x * x)).exp() * T::from_f64(FRAC_2_SQRT_PI);
     math(r"\operatorname{erf} x = \frac{2}{\sqrt{\pi}} \int_0^x e^{-t^2} \, \mathrm{d}t"), check(x = [2, 3]);
 }
 
