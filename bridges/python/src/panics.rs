@@ -35,14 +35,13 @@ pub(crate) fn caught<R>(body: impl FnOnce() -> R) -> Result<R, String> {
                 let former = LAST.take();
                 let former =
                     former.filter(|former| text.ends_with(&format!("panicked: {}", former.text)));
-                let (place, passed_on) = match former {
-                    Some(former) => (former.place, Some(former.text)),
-                    None => {
-                        let place = panic.location();
-                        // Cargo passes relative paths to the compiler only for the user's own files.
-                        let own = place.filter(|place| Path::new(place.file()).is_relative());
-                        (own.map(ToString::to_string), None)
-                    }
+                let (place, passed_on) = if let Some(former) = former {
+                    (former.place, Some(former.text))
+                } else {
+                    let place = panic.location();
+                    // Cargo passes relative paths to the compiler only for the user's own files.
+                    let own = place.filter(|place| Path::new(place.file()).is_relative());
+                    (own.map(ToString::to_string), None)
                 };
                 LAST.set(Some(Panicked {
                     text,
