@@ -67,12 +67,13 @@ impl<'a> Root<'a> {
 /// let (y, v) = (&x * &x, &x * 1.0);
 /// let along = Grad::of(&y).seed(&v).create_graph(true).run(&x)?;
 /// assert_eq!(along.to_array(), array![18.0]);
+/// assert_eq!(Grad::of(&y).seed(&array![3.0]).retain_graph(true).run(&x)?.to_array(), array![18.0]);
 /// assert_eq!(grad(&along.sum(), &x)?.to_array(), array![12.0]); // of v · 2x
 /// # Ok::<(), pullback::Error>(())
 /// ```
 #[diagnostic::on_unimplemented(
     message = "a pass cannot start with `{Self}` as the gradient of a tensor of `{T}`",
-    note = "give an owned array or a tensor of the output's element type and rank; of a view, `view.to_owned()`"
+    note = "give an array or a tensor of the output's element type and rank; of a view, `view.to_owned()`"
 )]
 pub trait Seed<T, D> {
     #[doc(hidden)]
@@ -82,6 +83,12 @@ pub trait Seed<T, D> {
 impl<T: Element, D: Dimension> Seed<T, D> for Array<T, D> {
     fn into_seed(self) -> Gradient<T> {
         Gradient::Owned(Buffer::from_array(self))
+    }
+}
+
+impl<T: Element, D: Dimension> Seed<T, D> for &Array<T, D> {
+    fn into_seed(self) -> Gradient<T> {
+        self.clone().into_seed()
     }
 }
 
