@@ -111,5 +111,4 @@ def test_a_panic_is_reported_once():
         "except ValueError as error: print(error)"
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert ran.stdout.startswith("linear of input [2, 3], weight [2, 2]: forward of `linear`, applied at ")
-    assert ", panicked: ndarray: " in ran.stdout and ran.stderr == ""
+    assert ran.stdout.startswith("linear of input [2, 3], weight [2, 2]: ndarray: ") and ran.stderr == ""
