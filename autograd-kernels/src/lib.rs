@@ -25,6 +25,7 @@ pub mod memory;
 #[cfg(feature = "ops")]
 mod ops;
 mod parallel;
+mod registers;
 mod shape;
 #[cfg(test)]
 mod testing;

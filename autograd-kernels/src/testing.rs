@@ -1,4 +1,4 @@
-//! Numbers for tests.
+//! Numbers and lengths for tests.
 
 use ndarray::{Array, ShapeBuilder};
 
@@ -9,4 +9,26 @@ pub(crate) fn numbers<S: ShapeBuilder>(shape: S, seed: f64) -> Array<f64, S::Dim
         position += 1.0;
         (position * 0.618_033_988_749_895).fract() - 0.5
     })
+}
+
+/// Random lengths, the same in each run.
+pub(crate) struct Lengths(u64);
+
+impl Lengths {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// Returns a length less than `end`.
+    pub(crate) fn choose(&mut self, end: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        usize::try_from(self.0 >> 33).unwrap() % end
+    }
+
+    pub(crate) fn pick(&mut self, from: &[usize]) -> usize {
+        from[self.choose(from.len())]
+    }
 }

@@ -1,11 +1,7 @@
 //! Products of large matrices, by a library: matrixmultiply, the crate gemm or the program's BLAS.
 
 use super::product::Product;
-#[cfg(not(target_arch = "x86_64"))]
-use crate::element::Element as Lanes;
-
-#[cfg(target_arch = "x86_64")]
-use super::small::Lanes;
+use crate::registers::Lanes;
 
 /// Element types that a library supports.
 pub(crate) trait Library: Lanes {

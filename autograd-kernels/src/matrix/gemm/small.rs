@@ -4,11 +4,10 @@
 //! from the first summand to the last. Elements of A are read in place, and so are rows of B if
 //! they are contiguous.
 
-use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
 use super::product::{Product, at, at_mut};
-use crate::element::Element;
+use crate::registers::{Lanes, Register};
 
 /// The most summands. A panel of them is on the stack where B is not read in place.
 const SUMMANDS: usize = 128;
@@ -28,102 +27,6 @@ pub(super) fn fits([m, k, n]: [usize; 3]) -> bool {
     is_small && is_x86_feature_detected!("avx512f")
 }
 
-/// Element types that have a register.
-pub(crate) trait Lanes: Element {
-    /// 64 bytes of elements.
-    type Register: Register<Element = Self>;
-}
-
-impl Lanes for f32 {
-    type Register = __m512;
-}
-
-impl Lanes for f64 {
-    type Register = __m512d;
-}
-
-/// A register of elements.
-///
-/// The functions may be called only where AVX-512 is enabled. Pointers must be valid for `count` elements.
-pub(crate) trait Register: Copy {
-    type Element;
-    const LANES: usize;
-
-    unsafe fn zeros() -> Self;
-    unsafe fn all(element: Self::Element) -> Self;
-    /// Loads the first `count` elements, and zeros.
-    unsafe fn load(start: *const Self::Element, count: usize) -> Self;
-    /// Writes the first `count` elements.
-    unsafe fn store(self, start: *mut Self::Element, count: usize);
-    unsafe fn times(self, other: Self) -> Self;
-    /// Returns x·y + self.
-    unsafe fn plus(self, x: Self, y: Self) -> Self;
-}
-
-macro_rules! register {
-    ($Register:ty, $T:ty, $mask:ty, $zeros:ident, $all:ident, $load:ident, $store:ident, $times:ident, $plus:ident) => {
-        impl Register for $Register {
-            type Element = $T;
-            const LANES: usize = 64 / size_of::<$T>();
-
-            #[inline(always)]
-            unsafe fn zeros() -> Self {
-                // SAFETY: the processor has AVX-512, here and below.
-                unsafe { $zeros() }
-            }
-
-            #[inline(always)]
-            unsafe fn all(element: $T) -> Self {
-                unsafe { $all(element) }
-            }
-
-            #[inline(always)]
-            unsafe fn load(start: *const $T, count: usize) -> Self {
-                // SAFETY: no more than `count` elements are touched, here and in `store`.
-                unsafe { $load(<$mask>::MAX >> (Self::LANES - count), start) }
-            }
-
-            #[inline(always)]
-            unsafe fn store(self, start: *mut $T, count: usize) {
-                unsafe { $store(start, <$mask>::MAX >> (Self::LANES - count), self) }
-            }
-
-            #[inline(always)]
-            unsafe fn times(self, other: Self) -> Self {
-                unsafe { $times(self, other) }
-            }
-
-            #[inline(always)]
-            unsafe fn plus(self, x: Self, y: Self) -> Self {
-                unsafe { $plus(x, y, self) }
-            }
-        }
-    };
-}
-
-register!(
-    __m512,
-    f32,
-    u16,
-    _mm512_setzero_ps,
-    _mm512_set1_ps,
-    _mm512_maskz_loadu_ps,
-    _mm512_mask_storeu_ps,
-    _mm512_mul_ps,
-    _mm512_fmadd_ps
-);
-register!(
-    __m512d,
-    f64,
-    u8,
-    _mm512_setzero_pd,
-    _mm512_set1_pd,
-    _mm512_maskz_loadu_pd,
-    _mm512_mask_storeu_pd,
-    _mm512_mul_pd,
-    _mm512_fmadd_pd
-);
-
 /// Some columns of B: their rows are `stride` apart, each contiguous.
 #[derive(Clone, Copy)]
 struct Panel<T> {
@@ -142,7 +45,7 @@ pub(super) unsafe fn product<T: Lanes>(product: &Product<T>) {
     let [_, k, n] = product.lengths;
     let mut memory = [[const { MaybeUninit::<T>::uninit() }; WIDTH]; SUMMANDS];
     let b = product.b;
-    let most = 2 * T::Register::LANES;
+    let most = 2 * T::Avx512::LANES;
     for first in (0..n).step_by(most) {
         let width = most.min(n - first);
         // SAFETY: the rows `0..k` and the columns from `first`, `width` of them, are elements of B.
@@ -162,7 +65,7 @@ pub(super) unsafe fn product<T: Lanes>(product: &Product<T>) {
                 panel.start = memory.as_ptr().cast();
                 panel.stride = WIDTH.cast_signed();
             }
-            if width > T::Register::LANES {
+            if width > T::Avx512::LANES {
                 tiles::<T, 2>(product, panel);
             } else {
                 tiles::<T, 1>(product, panel);
@@ -198,19 +101,19 @@ unsafe fn tile<T: Lanes, const R: usize, const V: usize>(
     panel: Panel<T>,
     row: usize,
 ) {
-    let lanes = T::Register::LANES;
+    let lanes = T::Avx512::LANES;
     let counts: [usize; V] = std::array::from_fn(|v| lanes.min(panel.width - v * lanes));
     let a = product.a;
     // SAFETY: `R` elements of A in each column, a row of the panel of the width of all registers, and as
     // much of `R` rows of C.
     unsafe {
-        let mut sums = [[T::Register::zeros(); V]; R];
+        let mut sums = [[T::Avx512::zeros(); V]; R];
         for p in 0..product.lengths[1] {
             let start = panel.start.offset(p.cast_signed() * panel.stride);
-            let b: [T::Register; V] =
-                std::array::from_fn(|v| T::Register::load(start.add(v * lanes), counts[v]));
+            let b: [T::Avx512; V] =
+                std::array::from_fn(|v| T::Avx512::load_lanes(start.add(v * lanes), 0..counts[v]));
             for (i, sums) in sums.iter_mut().enumerate() {
-                let factor = T::Register::all(*at(a.start, row + i, p, a.strides));
+                let factor = T::Avx512::all(*at(a.start, row + i, p, a.strides));
                 for (sum, &b) in sums.iter_mut().zip(&b) {
                     *sum = sum.plus(factor, b);
                 }
@@ -229,7 +132,7 @@ unsafe fn tile<T: Lanes, const R: usize, const V: usize>(
 #[inline(always)]
 unsafe fn put<T: Lanes>(
     product: &Product<T>,
-    sum: T::Register,
+    sum: T::Avx512,
     row: usize,
     column: usize,
     count: usize,
@@ -237,16 +140,16 @@ unsafe fn put<T: Lanes>(
     // SAFETY: the elements are C's, which are read only if they are initialized.
     unsafe {
         let c = at_mut(product.c, row, column, product.c_strides);
-        let mut sum = sum.times(T::Register::all(product.alpha));
-        let beta = T::Register::all(product.beta);
+        let mut sum = sum.times(T::Avx512::all(product.alpha));
+        let beta = T::Avx512::all(product.beta);
         if product.c_strides[1] == 1 {
             if product.beta != T::zero() {
-                sum = sum.plus(beta, T::Register::load(c, count));
+                sum = sum.plus(beta, T::Avx512::load_lanes(c, 0..count));
             }
-            return sum.store(c, count);
+            return sum.store_lanes(c, 0..count);
         }
         let mut elements = [T::zero(); WIDTH];
-        sum.store(elements.as_mut_ptr(), count);
+        sum.store_lanes(elements.as_mut_ptr(), 0..count);
         for (j, &element) in elements[..count].iter().enumerate() {
             let c = at_mut(c, 0, j, product.c_strides);
             *c = if product.beta == T::zero() {

@@ -1,7 +1,6 @@
 //! The lengths of a convolution, and the positions of images, outputs and weights.
 
 use crate::checks::counted;
-use crate::matrix::gemm::Operand;
 
 /// Options of a convolution over `N` axes.
 ///
@@ -63,9 +62,6 @@ pub(super) struct Geometry {
     pub(super) output: [usize; 2],
     pub(super) options: ConvOptions<2>,
 }
-
-/// The most elements of the columns of a block: half of what a usual second cache holds.
-const BLOCK: usize = 1 << 17;
 
 impl Geometry {
     #[track_caller]
@@ -195,58 +191,9 @@ impl Geometry {
         self.kernel[0] * self.kernel[1]
     }
 
-    /// Returns the number of elements of the channels of one group of an image.
-    pub(super) fn input_len(&self) -> usize {
-        self.channels * self.input[0] * self.input[1]
-    }
-
     /// Returns how many products an output sums.
     pub(super) fn summands(&self) -> usize {
         self.channels * self.kernel_pixels()
-    }
-
-    /// Returns whether the columns are the image itself.
-    pub(super) fn is_plain(&self) -> bool {
-        let ConvOptions {
-            stride, padding, ..
-        } = self.options;
-        (self.kernel, stride, padding) == ([1, 1], [1, 1], [0, 0])
-    }
-
-    /// Returns how many lines of the output are computed at once, and how many such blocks there are.
-    pub(super) fn blocks(&self) -> (usize, usize) {
-        let line = (self.summands() * self.output[1]).max(1);
-        let lines = (BLOCK / line).clamp(1, self.output[0].max(1));
-        (lines, self.output[0].div_ceil(lines))
-    }
-
-    /// Returns the weights of a group: outputs by summands.
-    pub(super) fn weights<T>(&self, weight: &[T], group: usize) -> Operand<T> {
-        Operand {
-            start: weight[group * self.outputs * self.summands()..].as_ptr(),
-            strides: [self.summands().cast_signed(), 1],
-        }
-    }
-
-    /// Returns a pointer to the weights of a group, from one summand on.
-    pub(super) fn in_weights<T>(&self, start: *mut T, group: usize, summand: usize) -> *mut T {
-        start.wrapping_add(group * self.outputs * self.summands() + summand)
-    }
-
-    /// Returns a pointer to the outputs of an image and group, counted together, from one line on.
-    pub(super) fn in_output<T>(&self, start: *mut T, image: usize, line: usize) -> *mut T {
-        let before = image * self.outputs * self.output_pixels();
-        start.wrapping_add(before + line * self.output[1])
-    }
-
-    /// Returns a pointer to the channels of an image and group, counted together.
-    pub(super) fn in_input<T>(&self, start: *mut T, image: usize) -> *mut T {
-        start.wrapping_add(image * self.input_len())
-    }
-
-    /// Returns a pointer to a line of channels that are columns themselves.
-    pub(super) fn in_plain_input<T>(&self, channels: *mut T, line: usize) -> *mut T {
-        channels.wrapping_add(line * self.input[1])
     }
 }
 
