@@ -1,5 +1,11 @@
 //! Pooling of images: the maximum of each window, or the mean.
 
+#![allow(
+    clippy::inline_always,
+    reason = "a loop is compiled for an instruction set if it is inlined into a function that is"
+)]
+
+use std::hint::select_unpredictable;
 use std::ops::Range;
 
 use ndarray::{Array4, ArrayView4};
@@ -7,6 +13,7 @@ use ndarray::{Array4, ArrayView4};
 use super::conv::output_length;
 use crate::element::Element;
 use crate::loops::movement::full;
+use crate::loops::wide::{Loop, compiled};
 use crate::parallel::{split_mut, worth};
 
 /// The windows of a pooling: their size, their distance, and the padding of the image.
@@ -67,15 +74,27 @@ impl Pool2dOptions {
         start.saturating_sub(self.padding[axis])..end.min(length)
     }
 
-    /// Returns the pixels of the window in a row and a column, by their index in the image.
-    fn pixels(
-        &self,
-        [row, column]: [usize; 2],
-        [height, width]: [usize; 2],
-    ) -> impl Iterator<Item = usize> {
-        let columns = self.seen(1, column, width);
-        let rows = self.seen(0, row, height);
-        rows.flat_map(move |row| columns.clone().map(move |column| row * width + column))
+    /// Returns, for each element of a row of a window that is on an image of some width, the windows of a line for
+    /// which it is, and the column that the first of them covers with it.
+    fn elements(&self, width: usize, across: usize) -> impl Iterator<Item = (Range<usize>, usize)> {
+        let (kernel, stride, padding) = (self.kernel[1], self.stride[1], self.padding[1]);
+        let first = padding.saturating_sub((across - 1) * stride);
+        let mut windows = 0..across;
+        let elements = (first..kernel.min(padding + width)).map(move |element| {
+            // No divisions, which would take most of the time of a short line.
+            while windows.start * stride + element < padding {
+                windows.start += 1;
+            }
+            while windows.start > 0 && (windows.start - 1) * stride + element >= padding {
+                windows.start -= 1;
+            }
+            while (windows.end - 1) * stride + element >= padding + width {
+                windows.end -= 1;
+            }
+            let column = windows.start * stride + element - padding;
+            (windows.clone(), column)
+        });
+        elements.filter(|(windows, _)| !windows.is_empty())
     }
 
     /// Returns 1 over the number of elements of a window.
@@ -102,20 +121,65 @@ pub fn max_pool2d_indices<T: Element>(
     // INVARIANT: it was given the standard layout, here and below.
     let x = x.as_slice().expect("one piece");
     let mut indices = Array4::zeros((batch, channels, down, across));
-    each(&mut indices, |channel, pixels| {
-        let x = &x[channel * height * width..][..height * width];
-        for (index, argmax) in pixels.iter_mut().enumerate() {
-            let window = [index / across, index % across];
-            let mut seen = windows.pixels(window, [height, width]);
-            *argmax = seen.next().unwrap_or(0);
-            for pixel in seen {
-                if x[pixel] > x[*argmax] || (x[pixel].is_nan() && !x[*argmax].is_nan()) {
-                    *argmax = pixel;
+    each(&mut indices, 2 * across, |channel, indices, line| {
+        compiled(Maxima {
+            windows,
+            x: &x[channel * height * width..][..height * width],
+            width,
+            indices,
+            across,
+            line,
+        });
+    });
+    indices
+}
+
+/// The maxima of the windows of a channel: the elements of a window one after the other, for all windows of a line.
+struct Maxima<'a, T> {
+    windows: &'a Pool2dOptions,
+    x: &'a [T],
+    width: usize,
+    indices: &'a mut [usize],
+    across: usize,
+    line: &'a mut [T],
+}
+
+impl<T: Element> Loop for Maxima<'_, T> {
+    #[inline(always)]
+    fn run(self) {
+        let (height, width) = (self.x.len() / self.width, self.width);
+        let (stride, padding) = (self.windows.stride[1], self.windows.padding[1]);
+        let (largest, others) = self.line.split_at_mut(self.across);
+        for (line, indices) in self.indices.chunks_exact_mut(self.across).enumerate() {
+            let rows = self.windows.seen(0, line, height);
+            largest.fill(T::neg_infinity());
+            for (window, index) in indices.iter_mut().enumerate() {
+                *index = rows.start * width + (window * stride).saturating_sub(padding);
+            }
+            for row in rows {
+                for (windows, column) in self.windows.elements(width, self.across) {
+                    let first = row * width + column;
+                    let mut others_are = &self.x[first..];
+                    if stride > 1 {
+                        // Neighbors can be compared in registers.
+                        for (window, other) in others[..windows.len()].iter_mut().enumerate() {
+                            *other = self.x[first + window * stride];
+                        }
+                        others_are = others;
+                    }
+                    let (largest, indices) = (&mut largest[windows.clone()], &mut indices[windows]);
+                    let others = others_are.iter().zip((first..).step_by(stride));
+                    for ((largest, index), (&x, at)) in largest.iter_mut().zip(indices).zip(others)
+                    {
+                        // NaN is larger than all numbers.
+                        let is_larger = (x > *largest) | (x.is_nan() & !largest.is_nan());
+                        *largest = select_unpredictable(is_larger, x, *largest);
+                        *index = select_unpredictable(is_larger, at, *index);
+                    }
                 }
             }
         }
-    });
-    indices
+    }
 }
 
 /// Returns the elements at `indices` of each channel.
@@ -131,7 +195,7 @@ pub fn gather2d<T: Element>(x: &ArrayView4<'_, T>, indices: &Array4<usize>) -> A
     let (x, indices) = (x.as_standard_layout(), indices.as_standard_layout());
     let x = x.as_slice().expect("one piece");
     let indices = indices.as_slice().expect("one piece");
-    each(&mut elements, |channel, elements| {
+    each(&mut elements, 0, |channel, elements, _: &mut [T]| {
         let x = &x[channel * size..][..size];
         let indices = &indices[channel * pixels..][..pixels];
         for (element, &index) in elements.iter_mut().zip(indices) {
@@ -165,7 +229,7 @@ pub fn max_unpool2d<T: Element>(
     let (elements, indices) = (elements.as_standard_layout(), indices.as_standard_layout());
     let elements = elements.as_slice().expect("one piece");
     let indices = indices.as_slice().expect("one piece");
-    each(&mut image, |channel, image| {
+    each(&mut image, 0, |channel, image, _: &mut [T]| {
         let range = channel * pixels..(channel + 1) * pixels;
         for (&element, &index) in elements[range.clone()].iter().zip(&indices[range]) {
             image[index] += element;
@@ -185,13 +249,14 @@ pub fn avg_pool2d<T: Element>(x: &ArrayView4<'_, T>, windows: &Pool2dOptions) ->
     let x = x.as_standard_layout();
     let x = x.as_slice().expect("one piece");
     let mut elements = full(&[batch, channels, down, across], T::zero());
-    each(&mut elements, |channel, pixels| {
-        let x = &x[channel * height * width..][..height * width];
-        for (index, mean) in pixels.iter_mut().enumerate() {
-            let window = [index / across, index % across];
-            let seen = windows.pixels(window, [height, width]);
-            *mean = seen.map(|pixel| x[pixel]).sum::<T>() * windows.weight();
-        }
+    each(&mut elements, width, |channel, means, columns| {
+        compiled(Means {
+            windows,
+            x: &x[channel * height * width..][..height * width],
+            out: means,
+            across,
+            columns,
+        });
     });
     elements
 }
@@ -218,15 +283,96 @@ pub fn avg_pool2d_backward<T: Element>(
     let elements = elements.as_standard_layout();
     let elements = elements.as_slice().expect("one piece");
     let mut image = full(&shape, T::zero());
-    each(&mut image, |channel, image| {
-        let pixels = &elements[channel * down * across..][..down * across];
-        for (index, &element) in pixels.iter().enumerate() {
-            for pixel in windows.pixels([index / across, index % across], size) {
-                image[pixel] += element * windows.weight();
-            }
-        }
+    each(&mut image, size[1], |channel, image, columns| {
+        compiled(Shares {
+            windows,
+            grads: &elements[channel * down * across..][..down * across],
+            across,
+            image,
+            columns,
+        });
     });
     image
+}
+
+/// The means of the windows of a channel: the sums of the columns on the rows of a line of windows, then the sums of
+/// the columns of each window.
+struct Means<'a, T> {
+    windows: &'a Pool2dOptions,
+    x: &'a [T],
+    /// Zeros.
+    out: &'a mut [T],
+    across: usize,
+    columns: &'a mut [T],
+}
+
+impl<T: Element> Loop for Means<'_, T> {
+    #[inline(always)]
+    fn run(self) {
+        let width = self.columns.len();
+        for (line, means) in self.out.chunks_exact_mut(self.across).enumerate() {
+            self.columns.fill(T::zero());
+            for row in self.windows.seen(0, line, self.x.len() / width) {
+                add(&mut *self.columns, self.x[row * width..].iter());
+            }
+            for (windows, column) in self.windows.elements(width, self.across) {
+                let (means, columns) = (&mut means[windows], self.columns[column..].iter());
+                match self.windows.stride[1] {
+                    1 => add(means, columns),
+                    stride => add(means, columns.step_by(stride)),
+                }
+            }
+            for mean in means {
+                *mean *= self.windows.weight();
+            }
+        }
+    }
+}
+
+/// The gradient of [`Means`].
+struct Shares<'a, T> {
+    windows: &'a Pool2dOptions,
+    grads: &'a [T],
+    across: usize,
+    /// Zeros.
+    image: &'a mut [T],
+    columns: &'a mut [T],
+}
+
+impl<T: Element> Loop for Shares<'_, T> {
+    #[inline(always)]
+    fn run(self) {
+        let width = self.columns.len();
+        let height = self.image.len() / width;
+        for (line, grads) in self.grads.chunks_exact(self.across).enumerate() {
+            self.columns.fill(T::zero());
+            for (windows, column) in self.windows.elements(width, self.across) {
+                let columns = &mut self.columns[column..];
+                let grads = grads[windows].iter();
+                match self.windows.stride[1] {
+                    1 => add(columns, grads),
+                    stride => add(columns.iter_mut().step_by(stride), grads),
+                }
+            }
+            for column in &mut *self.columns {
+                *column *= self.windows.weight();
+            }
+            for row in self.windows.seen(0, line, height) {
+                add(&mut self.image[row * width..][..width], self.columns.iter());
+            }
+        }
+    }
+}
+
+/// Adds numbers to others.
+#[inline(always)]
+fn add<'a, T: Element>(
+    to: impl IntoIterator<Item = &'a mut T>,
+    numbers: impl Iterator<Item = &'a T>,
+) {
+    for (to, &number) in to.into_iter().zip(numbers) {
+        *to += number;
+    }
 }
 
 /// Checks that `indices` are in channels of images of a shape, each of `size` pixels.
@@ -242,15 +388,29 @@ fn check_indices(name: &str, images: &[usize], indices: &Array4<usize>, size: us
     }
 }
 
-/// Calls `work` with each channel and its number.
-fn each<T: Send>(images: &mut Array4<T>, work: impl Fn(usize, &mut [T]) + Sync) {
+/// The elements of a line that are not worth an allocation.
+const FEW: usize = 32;
+
+/// Calls `work` with each channel, its number, and room for so many elements.
+fn each<T: Send, U: Element>(
+    images: &mut Array4<T>,
+    room: usize,
+    work: impl Fn(usize, &mut [T], &mut [U]) + Sync,
+) {
     let channel: usize = images.shape()[2..].iter().product();
     let at_least = worth::POOLING.div_ceil(channel.max(1));
     // INVARIANT: callers have just made it.
     let elements = images.as_slice_mut().expect("a new array is one piece");
     split_mut(elements, channel, at_least, |first, channels| {
+        let (mut few, mut many) = ([U::zero(); FEW], Vec::new());
+        let line = if room <= FEW {
+            &mut few[..room]
+        } else {
+            many.resize(room, U::zero());
+            &mut many[..]
+        };
         for (index, pixels) in channels.chunks_exact_mut(channel.max(1)).enumerate() {
-            work(first + index, pixels);
+            work(first + index, pixels, line);
         }
     });
 }
@@ -260,6 +420,84 @@ mod tests {
     use ndarray::array;
 
     use super::*;
+    use crate::testing::{Lengths, numbers};
+
+    /// Geometries of all kinds, with equal elements and NaN.
+    #[test]
+    fn random_pools_are_those_of_each_window() {
+        let mut lengths = Lengths::new(3);
+        for seed in 0..300 {
+            let kernel = [1, 1].map(|least| least + lengths.choose(4));
+            let windows = Pool2dOptions {
+                kernel,
+                stride: [1, 1].map(|least| least + lengths.choose(3)),
+                padding: kernel.map(|kernel| lengths.choose(kernel / 2 + 1)),
+            };
+            let size = [1 + lengths.choose(9), lengths.pick(&[1, 2, 5, 17, 40])];
+            let shape = [2, lengths.choose(3), size[0], size[1]];
+            let Some([down, across]) = windows.count(&shape) else {
+                continue;
+            };
+            let x = numbers(shape, f64::from(seed)).mapv(|x| match (x * 9.0).round() {
+                4.0 => f64::NAN,
+                x => x,
+            });
+            let seen = |line: usize, window: usize| {
+                let pixels = ndarray::indices((kernel[0], kernel[1])).into_iter();
+                pixels.filter_map(move |(i, j)| {
+                    let row = (line * windows.stride[0] + i).checked_sub(windows.padding[0])?;
+                    let column =
+                        (window * windows.stride[1] + j).checked_sub(windows.padding[1])?;
+                    (row < size[0] && column < size[1]).then_some((row, column))
+                })
+            };
+            let shape = (shape[0], shape[1], down, across);
+            let argmax = Array4::from_shape_fn(shape, |(n, c, line, window)| {
+                let larger = |a: (usize, usize), b: (usize, usize)| {
+                    let [x, y] = [a, b].map(|(row, column)| x[[n, c, row, column]]);
+                    if y > x || (y.is_nan() && !x.is_nan()) {
+                        b
+                    } else {
+                        a
+                    }
+                };
+                let (row, column) = seen(line, window).reduce(larger).unwrap();
+                row * size[1] + column
+            });
+            assert_eq!(
+                max_pool2d_indices(&x.view(), &windows),
+                argmax,
+                "{windows:?}"
+            );
+
+            let x = x.mapv(|x| if x.is_nan() { 0.5 } else { x });
+            let area = (kernel[0] * kernel[1]) as f64;
+            let mean = Array4::from_shape_fn(shape, |(n, c, line, window)| {
+                let sum: f64 = seen(line, window)
+                    .map(|(row, column)| x[[n, c, row, column]])
+                    .sum();
+                sum / area
+            });
+            let found = avg_pool2d(&x.view(), &windows);
+            assert!(
+                (&found - &mean).iter().all(|off| off.abs() < 1e-12),
+                "{windows:?}"
+            );
+
+            let grad = numbers(shape, 0.3);
+            let mut image = Array4::<f64>::zeros(x.raw_dim());
+            for ((n, c, line, window), grad) in grad.indexed_iter() {
+                for (row, column) in seen(line, window) {
+                    image[[n, c, row, column]] += grad / area;
+                }
+            }
+            let found = avg_pool2d_backward(&grad.view(), &windows, size);
+            assert!(
+                (&found - &image).iter().all(|off| off.abs() < 1e-12),
+                "{windows:?}"
+            );
+        }
+    }
 
     #[test]
     #[should_panic(
