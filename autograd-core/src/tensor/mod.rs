@@ -13,7 +13,7 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, ArrayViewD, Dimension, Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, IxDyn};
 
 use crate::array::{Buffer, marked};
-use crate::tape::RawTensor;
+use crate::tape::{Gradient, Gradients, RawTensor};
 use autograd_kernels::Element;
 use autograd_kernels::Shape;
 
@@ -185,6 +185,13 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     pub(crate) fn as_dimensionality<E: Dimension>(&self) -> Option<&Tensor<T, E>> {
         let fits = E::NDIM.is_none_or(|rank| rank == self.ndim());
         fits.then(|| Tensor::from_field(&self.raw))
+    }
+
+    /// Returns the value as a constant that shares the memory, if its element type is `U`.
+    pub(crate) fn as_elements<U: Element>(&self) -> Option<Tensor<U, D>> {
+        let value = Gradient::Constant(self.raw.buffer.clone());
+        let same = U::from_any::<Gradients>(T::into_any::<Gradients>(value))?;
+        Some(Tensor::constant(same.into_buffer()))
     }
 
     /// Returns a view of the value with another shape or other strides, as a constant that shares the memory.
