@@ -2,7 +2,8 @@
 //!
 //! - Over elements: [`map`] and [`zip`], with functions such as [`exp()`]; [`map_in_place`], [`zip_in_place`].
 //! - Along axes: [`reduce`] and [`sum_over`] with [`Axes`], [`map_lanes`] with [`softmax()`].
-//! - Products of matrices: [`matmul`], [`gemm()`], [`affine`].
+//! - Products of matrices: [`matmul`], [`gemm()`], [`affine`]. Factors of matrices, to solve with in forward and in
+//!   backward: [`Lu`], [`Cholesky`].
 //! - Memory: [`memory`], the cache of large arrays.
 //! - Threads: [`split_mut`] and [`split`], for your own loops on several threads; [`set_threads`] and [`threads`].
 //! - Numbers: [`Real`], the number type of elementwise functions.
@@ -45,6 +46,13 @@ pub use math::{
     ln, ln_1p, normal_cdf, normal_pdf, powf, sigmoid, sin, sinh, softplus, tan, tanh,
 };
 pub use matrix::gemm::{affine, gemm, matmul};
+#[cfg(feature = "ops")]
+pub use matrix::linalg::{
+    FactorError,
+    cholesky::Cholesky,
+    lu::Lu,
+    triangular::{Triangle, solve_triangular},
+};
 #[doc(hidden)]
 pub use ndarray;
 pub use parallel::{set_threads, split, split_mut, threads};
@@ -86,7 +94,7 @@ pub use self::{
 pub use self::{
     matrix::{
         contract::{Subscripts, contract},
-        linalg::{Lu, cholesky, solve_triangular},
+        linalg::cholesky::{cholesky, cholesky_gradient},
     },
     ops::{
         attention::{AttentionOptions, attention, attention_gradients},

@@ -65,7 +65,7 @@ pub use exp_m1::ExpM1;
 pub use flip::Flip;
 pub use gather::{Gather, ScatterAdd};
 pub use index_select::{IndexAdd, IndexSelect};
-pub use linalg::{Cholesky, Det, Inverse, Solve, SolveTriangular};
+pub use linalg::{Cholesky, Det, Inverse, LogDet, Solve, SolveTriangular};
 pub use linear::Linear;
 pub use losses::{
     BceWithLogits, CrossEntropy, CrossEntropyOptions, HuberLoss, KlDiv, L1Loss, MseLoss, NllLoss,
@@ -91,7 +91,7 @@ pub use tanh::Tanh;
 pub use transpose::Transpose;
 pub use where_::Where;
 
-pub use crate::kernels::{AttentionOptions, ConvOptions, Pool2dOptions};
+pub use crate::kernels::{AttentionOptions, ConvOptions, Pool2dOptions, Triangle};
 
 /// Functions that compute the gradients of other functions, or are parts of them.
 #[doc(hidden)]
@@ -99,6 +99,7 @@ pub use self::{
     attention::AttentionBackward,
     contract::Contract,
     conv::ConvWeight,
+    linalg::TriangularPart,
     losses::CrossEntropyBackward,
     norms::{ChannelRepeat, ChannelSum, Normalize, NormalizeBackward, ScaleShift},
     pool::{AvgPool2dBackward, Gather2d, MaxUnpool2d},

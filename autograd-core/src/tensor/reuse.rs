@@ -13,6 +13,13 @@ use autograd_kernels as kernels;
 use autograd_kernels::Element;
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// Returns whether nothing that is computed with the tensor has to be recorded: it has neither a history nor a
+    /// tangent.
+    #[cfg(feature = "ops")]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.raw.is_plain()
+    }
+
     /// Replaces each element by `f` of it if no other handle holds the memory, and returns whether it did.
     #[inline]
     pub(crate) fn map_in_place(&mut self, f: impl Fn(T) -> T + Sync) -> bool {

@@ -6,8 +6,8 @@ use ndarray::{Array1, Array2, Array4, Dimension, Ix0, Ix1, Ix2, Ix3, Ix4, IxDyn,
 
 use super::{assert_close, numbers};
 use crate::ops::einsum;
-use crate::ops::{AttentionOptions, ConvOptions};
-use crate::{ErrorKind, Tensor, Tensor2, TensorD};
+use crate::ops::{AttentionOptions, ConvOptions, Triangle};
+use crate::{ErrorKind, Grad, Tensor, Tensor2, TensorD, grad};
 
 /// Returns a leaf of different numbers of either sign.
 pub(super) fn leaf<D: Dimension>(shape: &[usize], seed: f64) -> Tensor<f64, D> {
@@ -176,6 +176,15 @@ fn systems_of_equations_to_second_order() {
     gradchecks!(|(a, b)| regular(a).solve(b).unwrap(), (&a, &matrix));
     gradchecks!(|a| regular(a).inv().unwrap(), &a);
     gradchecks!(|a| regular(a).det().unwrap(), &a);
+    gradchecks!(|a| regular(a).slogdet().unwrap().1, &a);
+    for triangle in [Triangle::Lower, Triangle::Upper] {
+        let solve = |a: &Tensor2<f64>| regular(a).solve_triangular(&vector, triangle);
+        gradchecks!(solve, &a);
+        gradchecks!(
+            |(a, b)| regular(a).solve_triangular(b, triangle),
+            (&a, &matrix)
+        );
+    }
     let definite = |a: &Tensor2<f64>| a.matmul(&a.t()) + &shift;
     gradchecks!(|a| definite(a).cholesky().unwrap(), &a);
     // Entry by entry: the matrix is made symmetric.
@@ -184,6 +193,41 @@ fn systems_of_equations_to_second_order() {
     let empty = leaf::<Ix2>(&[0, 0], 0.0);
     gradchecks!(|a| a.inv().unwrap(), &empty);
     assert_eq!(empty.det().unwrap().item(), 1.0);
+}
+
+/// Larger than the tiles and the blocks of the kernels.
+#[test]
+fn gradients_of_a_large_cholesky_factor_are_those_that_are_recorded() -> Result<(), crate::Error> {
+    let b = leaf::<Ix2>(&[70, 70], 0.0);
+    let a = Tensor::from((b.matmul(&b.t()) + Tensor::from(Array2::eye(70))).to_array());
+    let a = a.set_requires_grad(true);
+    let weight = leaf::<Ix2>(&[70, 70], 3.0).detach();
+    let loss = (a.cholesky()? * weight).sum();
+    let gradient: Tensor2<f64> = Grad::of(&loss).create_graph(true).run(&a)?;
+    let fused = grad(&loss, &a)?;
+    let largest = fused
+        .view()
+        .fold(0.0_f64, |largest, x| largest.max(x.abs()));
+    let off = &gradient.to_array() - &fused.view();
+    assert!(off.iter().all(|off| off.abs() < 1e-10 * largest), "{off}");
+    assert_eq!(fused.view(), fused.view().t());
+    Ok(())
+}
+
+#[test]
+fn a_sign_and_a_logarithm_replace_a_determinant_that_overflows() {
+    let a = Tensor::from(Array2::<f64>::eye(400) * -1e200).set_requires_grad(true);
+    assert!(a.det().unwrap().item().is_infinite());
+    let (sign, logarithm) = a.slogdet().unwrap();
+    assert_eq!(sign, 1.0);
+    assert!((logarithm.item() - 400.0 * 1e200_f64.ln()).abs() < 1e-8);
+    logarithm.backward().unwrap();
+    let gradient = a.grad().unwrap();
+    assert_eq!((gradient[[0, 0]], gradient[[0, 1]]), (-1e-200, 0.0));
+    let (sign, _) = Tensor::from(array![[0.0, 1.0], [1.0, 0.0]])
+        .slogdet()
+        .unwrap();
+    assert_eq!(sign, -1.0);
 }
 
 #[test]
@@ -201,6 +245,10 @@ fn singular_matrices_are_errors() {
     );
     assert!(matches!(
         singular.det().unwrap_err().kind(),
+        ErrorKind::Singular { .. }
+    ));
+    assert!(matches!(
+        singular.slogdet().unwrap_err().kind(),
         ErrorKind::Singular { .. }
     ));
     let b = Tensor::from(array![1.0, 2.0]);
@@ -229,6 +277,7 @@ fn shapes_that_do_not_fit_are_reported_at_the_callers_line() {
     let (x, y, w) = (&vector.clone().into_dyn(), &matrix, &image);
     let number = &vector.sum().into_dyn();
     let (k, s, p) = ([2, 2], [0, 1], [0, 0]);
+    let square = Tensor::from(Array2::<f64>::eye(4));
     panics_here!(vector.matmul(y));
     panics_here!(y.matmul(y));
     panics_here!(number.matmul(y));
@@ -240,4 +289,7 @@ fn shapes_that_do_not_fit_are_reported_at_the_callers_line() {
     panics_here!(w.avg_pool2d(k, k, k));
     panics_here!(y.scaled_dot_product_attention(y, &y.t(), &attention));
     panics_here!(y.solve(&vector));
+    panics_here!(square.solve(&vector));
+    panics_here!(square.solve_triangular(&vector, Triangle::Lower));
+    panics_here!(y.slogdet());
 }

@@ -5,7 +5,7 @@ mod naive;
 use std::sync::Arc;
 
 use pullback::ndarray::{Array2, ArrayD, Axis, Ix1, Ix2, Ix3, Ix4, arr1, arr2};
-use pullback::ops::{AttentionOptions, ConvOptions, Pool2dOptions};
+use pullback::ops::{AttentionOptions, ConvOptions, Pool2dOptions, Triangle};
 use pullback::ops::{AvgPool2dBackward, Gather2d, MaxUnpool2d, einsum};
 use pullback::prelude::*;
 
@@ -251,6 +251,16 @@ fn plain_regular(x: &ArrayD<f64>) -> ArrayD<f64> {
     x + &(Array2::<f64>::eye(x.shape()[0]) * 6.0)
 }
 
+/// Returns the elements that `is_in` keeps, and zeros elsewhere.
+fn triangle(a: &ArrayD<f64>, is_in: fn(usize, usize) -> bool) -> ArrayD<f64> {
+    ArrayD::from_shape_fn(
+        a.raw_dim(),
+        |at| {
+            if is_in(at[0], at[1]) { a[&at] } else { 0.0 }
+        },
+    )
+}
+
 fn systems<T: Element>() -> Vec<Row<T>> {
     let squares: &[&[&[usize]]] = &[&[&[3, 3]], &[&[1, 1]], &[&[0, 0]]];
     let rows = vec![
@@ -293,6 +303,41 @@ fn systems<T: Element>() -> Vec<Row<T>> {
             squares,
             |x| regular(&x[0]).det().expect("a regular matrix").into_dyn(),
             |x| naive::determinant(&plain_regular(&x[0])),
+        ),
+        row(
+            "slogdet",
+            squares,
+            |x| {
+                let (_, logarithm) = regular(&x[0]).slogdet().expect("a regular matrix");
+                logarithm.into_dyn()
+            },
+            |x| naive::determinant(&plain_regular(&x[0])).mapv(|det| det.abs().ln()),
+        ),
+        row(
+            "solve_triangular",
+            &[&[&[3, 3], &[3, 2]], &[&[0, 0], &[0, 2]]],
+            |x| {
+                let b = ranked::<T, Ix2>(&x[1]);
+                regular(&x[0])
+                    .solve_triangular(&b, Triangle::Lower)
+                    .into_dyn()
+            },
+            |x| naive::solved(&triangle(&plain_regular(&x[0]), |i, j| i >= j), &x[1]),
+        ),
+        row(
+            "solve_triangular of the upper triangle, for a vector",
+            &[&[&[3, 3], &[3]]],
+            |x| {
+                let b = ranked::<T, Ix1>(&x[1]);
+                regular(&x[0])
+                    .solve_triangular(&b, Triangle::Upper)
+                    .into_dyn()
+            },
+            |x| {
+                let column = x[1].clone().insert_axis(Axis(1));
+                let upper = triangle(&plain_regular(&x[0]), |i, j| i <= j);
+                naive::solved(&upper, &column).index_axis_move(Axis(1), 0)
+            },
         ),
         row(
             "cholesky",
