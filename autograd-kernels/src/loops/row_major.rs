@@ -87,11 +87,11 @@ fn planes<T: Copy>(mut target: ArrayViewMutD<'_, T>, x: ArrayViewD<'_, T>) {
     }
     // INVARIANT: the contiguous axis and the last one are left.
     let target = target.into_dimensionality::<Ix2>().expect("two axes");
-    plane(target, &x.into_dimensionality::<Ix2>().expect("two axes"));
+    copy_columns(target, &x.into_dimensionality::<Ix2>().expect("two axes"));
 }
 
 /// Copies columns, each contiguous in `x`, into rows, each contiguous in `target`.
-fn plane<T: Copy>(mut target: ArrayViewMut2<'_, T>, x: &ArrayView2<'_, T>) {
+pub(crate) fn copy_columns<T: Copy>(mut target: ArrayViewMut2<'_, T>, x: &ArrayView2<'_, T>) {
     let strips = target.axis_chunks_iter_mut(Axis(1), LANES);
     for (mut target, x) in strips.zip(x.axis_chunks_iter(Axis(1), LANES)) {
         let columns: Option<Vec<&[T]>> = x.columns().into_iter().map(|c| c.to_slice()).collect();

@@ -6,7 +6,7 @@ use super::tile::{self, SIZE, by_size};
 use super::triangular::{Triangle, Triangular};
 use super::{FactorError, solved, square};
 use crate::element::Element;
-use crate::loops::row_major::row_major;
+use crate::loops::row_major::{copy_columns, row_major};
 use crate::loops::sum::sum;
 use crate::loops::wide::{Loop, map_in_place, widest};
 use crate::matrix::gemm::gemm;
@@ -223,7 +223,7 @@ fn pull_back<T: Element>(l: &ArrayView2<'_, T>, mut grad: ArrayViewMut2<'_, T>) 
     let (l_first, l_below) = (l.slice(first), l.slice(below));
     pull_back(&l.slice(rest), grad.slice_mut(rest));
     let (upper, lower) = grad.view_mut().split_at(Axis(0), half);
-    let (mut grad_first, mut grad_above) = upper.split_at(Axis(1), half);
+    let (mut grad_first, grad_above) = upper.split_at(Axis(1), half);
     let (mut grad_below, grad_rest) = lower.split_at(Axis(1), half);
     let (one, minus_one) = (T::one(), -T::one());
     gemm(minus_one, &grad_rest.view(), &l_below, one, &mut grad_below);
@@ -232,7 +232,7 @@ fn pull_back<T: Element>(l: &ArrayView2<'_, T>, mut grad: ArrayViewMut2<'_, T>) 
         .transposed()
         .solve(grad_below.view_mut().reversed_axes());
     gemm(minus_one, &grad_below.t(), &l_below, one, &mut grad_first);
-    grad_above.assign(&row_major(&grad_below.t()));
+    copy_columns(grad_above, &grad_below.t());
     pull_back(&l_first, grad_first);
 }
 

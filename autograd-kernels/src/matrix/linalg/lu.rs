@@ -9,7 +9,7 @@ use super::triangular::{Triangle, Triangular};
 use super::{FactorError, solved, square};
 use crate::element::Element;
 use crate::loops::movement::full;
-use crate::loops::row_major::row_major;
+use crate::loops::row_major::{copy_columns, row_major};
 use crate::loops::sum::sum;
 use crate::loops::wide::{Loop, widest};
 use crate::matrix::gemm::gemm;
@@ -167,7 +167,7 @@ fn factor_panel<T: Element>(a: ArrayViewMut2<'_, T>, swaps: &mut [usize]) -> Res
     // INVARIANT: the copy is in row-major order.
     let elements = columns.as_slice_mut().expect("row-major");
     let done = factor_columns(elements, rows, rows, swaps);
-    a.reversed_axes().assign(&columns);
+    copy_columns(a, &columns.t());
     done
 }
 
