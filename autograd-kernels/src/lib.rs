@@ -3,7 +3,7 @@
 //! - Over elements: [`map`] and [`zip`], with functions such as [`exp()`]; [`map_in_place`], [`zip_in_place`].
 //! - Along axes: [`reduce`] and [`sum_over`] with [`Axes`], [`map_lanes`] with [`softmax()`].
 //! - Products of matrices: [`matmul`], [`gemm()`], [`affine`]. Factors of matrices, to solve with in forward and in
-//!   backward: [`Lu`], [`Cholesky`].
+//!   backward: [`Lu`], [`Cholesky`], [`Qr`].
 //! - Memory: [`memory`], the cache of large arrays.
 //! - Threads: [`split_mut`] and [`split`], for your own loops on several threads; [`set_threads`] and [`threads`].
 //! - Numbers: [`Real`], the number type of elementwise functions.
@@ -50,7 +50,10 @@ pub use matrix::gemm::{affine, gemm, matmul};
 pub use matrix::linalg::{
     FactorError,
     cholesky::Cholesky,
+    eigh::eigh,
     lu::Lu,
+    qr::Qr,
+    svd::{Svd, svd},
     triangular::{Triangle, solve_triangular},
 };
 #[doc(hidden)]

@@ -11,6 +11,18 @@ pub(crate) fn numbers<S: ShapeBuilder>(shape: S, seed: f64) -> Array<f64, S::Dim
     })
 }
 
+/// Returns random numbers between −1 and 1: rows and columns of a matrix of them are far from linear relations, which those
+/// of [`numbers`] are not.
+pub(crate) fn random<S: ShapeBuilder>(shape: S, seed: u64) -> Array<f64, S::Dim> {
+    let mut state = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    Array::from_shape_simple_fn(shape, || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+    })
+}
+
 /// Random lengths, the same in each run.
 pub(crate) struct Lengths(u64);
 

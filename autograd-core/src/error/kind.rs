@@ -207,6 +207,11 @@ pub enum ErrorKind {
         /// The index on the diagonal of the pivot that is not positive.
         pivot: usize,
     },
+    /// The iteration for eigenvalues or singular values did not converge, as where an element is infinite or NaN.
+    NotConverged {
+        /// The matrix's shape.
+        shape: Shape,
+    },
     /// A gradient differs from finite differences, or fails another check of [`Gradcheck`](crate::Gradcheck).
     Gradcheck(Mismatch),
 }
@@ -407,6 +412,10 @@ impl ErrorKind {
                 f,
                 "`{function}` of a matrix of shape {shape} that is not positive definite: pivot {pivot} is not \
                  positive"
+            ),
+            Self::NotConverged { shape } => write!(
+                f,
+                "`{function}` of a matrix of shape {shape} did not converge, as where an element is infinite or NaN"
             ),
             Self::Gradcheck(mismatch) => fmt::Display::fmt(mismatch, f),
         }

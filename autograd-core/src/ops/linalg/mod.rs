@@ -46,6 +46,7 @@ fn failed<T>(function: &'static str, a: &ArrayView2<'_, T>) -> impl FnOnce(Facto
             FactorError::NotPositiveDefinite { pivot } => {
                 ErrorKind::NotPositiveDefinite { shape, pivot }
             }
+            FactorError::NotConverged => ErrorKind::NotConverged { shape },
         };
         kind.of(function, applied_at)
     }

@@ -4,11 +4,12 @@ use ndarray::{ArcArray2, Array, Array2, ArrayView, ArrayView2, ArrayViewMut2, Ax
 
 use super::tile::{self, SIZE, by_size};
 use super::triangular::{Triangle, Triangular};
-use super::{FactorError, solved, square};
+use super::{FactorError, solved, square, symmetric_part};
 use crate::element::Element;
 use crate::loops::row_major::{copy_columns, row_major};
 use crate::loops::sum::sum;
 use crate::loops::wide::{Loop, map_in_place, widest};
+use crate::math::ln;
 use crate::matrix::gemm::gemm;
 
 /// The Cholesky factorization of a symmetric positive definite matrix: `A = LLᵀ`.
@@ -50,7 +51,7 @@ impl<T: Element> Cholesky<T> {
         self.lower.view()
     }
 
-    /// Returns the X of AX = B, for a matrix or a vector B.
+    /// Returns the X of AX = B, for a matrix or a vector B. The transposed system is the same: A is symmetric.
     ///
     /// # Panics
     /// If the number of rows of B is different, or B does not have one or two axes.
@@ -65,7 +66,7 @@ impl<T: Element> Cholesky<T> {
 
     /// Returns ln det A.
     pub fn log_det(&self) -> T {
-        let logarithms = sum(&self.lower.diag().mapv(T::ln).view());
+        let logarithms = sum(&self.lower.diag().mapv(ln).view());
         logarithms + logarithms
     }
 }
@@ -109,25 +110,6 @@ fn small<T: Element, const WIDTH: usize>(a: &ArrayView2<'_, T>) -> Result<Array2
     let mut l = Array2::zeros(a.raw_dim());
     tile::store(&rows, l.view_mut());
     Ok(l)
-}
-
-/// Replaces the elements on the diagonal and below by those of (A + Aᵀ)/2.
-fn symmetric_part<T: Element>(a: &mut Array2<T>) {
-    let half = T::from_f64(0.5);
-    let size = a.nrows();
-    let range = |from: usize| from..(from + SIZE).min(size);
-    let mut tiles = [[[T::zero(); SIZE]; SIZE]; 2];
-    for i in (0..size).step_by(SIZE) {
-        for j in (0..=i).step_by(SIZE) {
-            let [tile, other] = &mut tiles;
-            tile::load(&a.slice(s![range(i), range(j)]), tile);
-            tile::load(&a.slice(s![range(j), range(i)]).t(), other);
-            for (x, y) in tile.as_flattened_mut().iter_mut().zip(other.as_flattened()) {
-                *x = (*x + *y) * half;
-            }
-            tile::store(tile, a.slice_mut(s![range(i), range(j)]));
-        }
-    }
 }
 
 /// Replaces the lower triangle by its factor, or returns the pivot that is not positive. What is above the diagonal is

@@ -12,12 +12,12 @@ use crate::loops::movement::full;
 use crate::loops::row_major::{copy_columns, row_major};
 use crate::loops::sum::sum;
 use crate::loops::wide::{Loop, widest};
+use crate::math::ln;
 use crate::matrix::gemm::gemm;
 
 /// The LU factorization of a matrix: PA = LU, where P reorders the rows.
 ///
-/// A clone shares the factors, so it can be a saved value of a custom function at no cost: forward factors the matrix
-/// and backward solves with the same factors.
+/// A clone shares the factors, so it can be a saved value of a custom function at no cost.
 ///
 /// ```
 /// use pullback::kernels::Lu;
@@ -28,6 +28,47 @@ use crate::matrix::gemm::gemm;
 /// assert_eq!(factors.solve_transposed(&array![[2.0], [10.0]].view()), array![[1.0], [2.0]]);
 /// assert_eq!(factors.det(), -2.0);
 /// # Ok::<(), pullback::kernels::FactorError>(())
+/// ```
+///
+/// A function that factors once, in forward, and solves with the transpose in backward:
+///
+/// ```
+/// use pullback::kernels::{FactorError, Lu, matmul};
+/// use pullback::ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, array};
+/// use pullback::prelude::*;
+///
+/// pub struct Solve;
+///
+/// #[custom_function(gradcheck(a = [3, 3], b = [3]))]
+/// impl Solve {
+///     /// The x of Ax = b.
+///     #[forward(saves(factors))]
+///     pub fn forward(
+///         a: ArrayView2<f64>,
+///         b: ArrayView1<f64>,
+///     ) -> Result<(Array1<f64>, Lu<f64>), FactorError> {
+///         let factors = Lu::new(&a)?;
+///         Ok((factors.solve(&b), factors))
+///     }
+///
+///     #[backward(a, b)]
+///     fn backward(
+///         grad_output: ArrayView1<f64>,
+///         output: ArrayView1<f64>,
+///         factors: &Lu<f64>,
+///     ) -> (Array2<f64>, Array1<f64>) {
+///         let grad_b = factors.solve_transposed(&grad_output);
+///         let column = grad_b.view().insert_axis(Axis(1));
+///         (-matmul(&column, &output.insert_axis(Axis(0))), grad_b)
+///     }
+/// }
+///
+/// let a = Tensor::from(array![[2.0, 1.0], [0.0, 4.0]]).set_requires_grad(true);
+/// let x = Solve::apply(&a, &Tensor::from(array![4.0, 8.0]))?;
+/// assert_eq!(x.to_array(), array![1.0, 2.0]);
+/// x.sum().backward()?;
+/// assert_eq!(a.grad(), Some(array![[-0.5, -1.0], [-0.125, -0.25]]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Lu<T> {
@@ -73,7 +114,7 @@ impl<T: Element> Lu<T> {
         let sign = diagonal
             .iter()
             .fold(self.sign(), |sign, x| sign * x.signum());
-        (sign, sum(&diagonal.mapv(|x| x.abs().ln()).view()))
+        (sign, sum(&diagonal.mapv(|x| ln(x.abs())).view()))
     }
 
     /// Returns the sign of the order of the rows.

@@ -12,16 +12,23 @@
     reason = "rows and columns of several matrices, as the formulas have them"
 )]
 
+mod bidiagonal;
 pub(crate) mod cholesky;
+pub(crate) mod eigh;
 pub(crate) mod lu;
+pub(crate) mod qr;
+mod reflectors;
+mod rotations;
+pub(crate) mod svd;
 mod tile;
 pub(crate) mod triangular;
 
 use std::error::Error;
 use std::fmt;
 
-use ndarray::{Array, ArrayView, ArrayView2, ArrayViewMut2, Dimension};
+use ndarray::{Array, Array2, ArrayView, ArrayView2, ArrayViewMut2, Dimension, s};
 
+use self::tile::SIZE;
 use crate::checks::counted;
 use crate::element::Element;
 use crate::loops::row_major::row_major;
@@ -48,6 +55,8 @@ pub enum FactorError {
         /// The index on the diagonal of the pivot that is not positive.
         pivot: usize,
     },
+    /// The iteration for eigenvalues or singular values did not converge, as where an element is infinite or NaN.
+    NotConverged,
 }
 
 impl fmt::Display for FactorError {
@@ -61,13 +70,16 @@ impl fmt::Display for FactorError {
                 f,
                 "the matrix is not positive definite: pivot {pivot} is not positive"
             ),
+            Self::NotConverged => f.write_str(
+                "the iteration did not converge, as where an element is infinite or NaN",
+            ),
         }
     }
 }
 
 impl Error for FactorError {}
 
-/// Returns a copy of a right side that `solve` has replaced by the solution. A vector is a matrix of one column.
+/// Returns a copy of a right side that `solve` has replaced by the solution.
 ///
 /// # Panics
 /// If the right side does not have one or two axes, or another number of rows.
@@ -84,13 +96,19 @@ fn solved<T: Element, E: Dimension>(
         b.shape()
     );
     let mut x = row_major(b);
-    let columns = b.shape().get(1).copied().unwrap_or(1);
+    solve(as_matrix(&mut x));
+    x
+}
+
+/// Returns a matrix or a vector, in row-major order, as a matrix. A vector is a matrix of one column.
+fn as_matrix<T, E: Dimension>(x: &mut Array<T, E>) -> ArrayViewMut2<'_, T> {
+    let rows = x.shape()[0];
+    let columns = x.shape().get(1).copied().unwrap_or(1);
     let matrix = x
         .as_slice_mut()
-        .and_then(|elements| ArrayViewMut2::from_shape((size, columns), elements).ok());
-    // INVARIANT: the copy is in row-major order, and has these rows and columns.
-    solve(matrix.expect("a matrix"));
-    x
+        .and_then(|elements| ArrayViewMut2::from_shape((rows, columns), elements).ok());
+    // INVARIANT: the elements are contiguous, and as many as these rows and columns have.
+    matrix.expect("a matrix")
 }
 
 #[track_caller]
@@ -100,4 +118,58 @@ fn square<T>(a: &ArrayView2<'_, T>) {
         "a matrix of shape {:?} is not square",
         a.shape()
     );
+}
+
+/// Replaces a matrix by (A + Aᵀ)/2.
+fn symmetric_part<T: Element>(a: &mut Array2<T>) {
+    let half = T::from_f64(0.5);
+    let size = a.nrows();
+    let range = |from: usize| from..(from + SIZE).min(size);
+    let mut tiles = [[[T::zero(); SIZE]; SIZE]; 2];
+    for i in (0..size).step_by(SIZE) {
+        for j in (0..=i).step_by(SIZE) {
+            let [tile, other] = &mut tiles;
+            tile::load(&a.slice(s![range(i), range(j)]), tile);
+            tile::load(&a.slice(s![range(j), range(i)]).t(), other);
+            let others = other.as_flattened();
+            for (x, y) in tile.as_flattened_mut().iter_mut().zip(others) {
+                *x = (*x + *y) * half;
+            }
+            tile::store(tile, a.slice_mut(s![range(i), range(j)]));
+            tile::store(tile, a.slice_mut(s![range(j), range(i)]).reversed_axes());
+        }
+    }
+}
+
+/// Returns a power of 2 whose product with the largest magnitude is near 1, so that no square is too large or too small.
+///
+/// # Errors
+/// If an element is infinite or NaN: no iteration would converge.
+fn scale<T: Element>(a: &ArrayView2<'_, T>) -> Result<T, FactorError> {
+    let largest = a.iter().fold(T::zero(), |largest, x| {
+        if x.is_finite() && !largest.is_nan() {
+            largest.max(x.abs())
+        } else {
+            T::nan()
+        }
+    });
+    if largest.is_nan() {
+        return Err(FactorError::NotConverged);
+    }
+    let most = exponent(T::max_value()) - 1;
+    Ok(power_of_two((-exponent(largest)).clamp(-most, most)))
+}
+
+/// Returns the exponent of the largest power of 2 that is not above a positive number, or −1023 if it is smaller.
+fn exponent<T: Element>(x: T) -> i32 {
+    let bits = x.as_f64().to_bits() >> (f64::MANTISSA_DIGITS - 1);
+    // Eleven bits of the exponent, and none of the sign.
+    bits as i32 - 1023
+}
+
+/// Returns a power of 2 whose exponent is that of a normal number.
+fn power_of_two<T: Element>(exponent: i32) -> T {
+    T::from_f64(f64::from_bits(
+        u64::from((exponent + 1023).unsigned_abs()) << (f64::MANTISSA_DIGITS - 1),
+    ))
 }
