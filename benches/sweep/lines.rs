@@ -457,5 +457,23 @@ fn matrices<T: Element>(sweep: &Sweep) {
             || symmetric.cholesky().expect(regular),
             None,
         );
+        let spread: &Tensor2<T> = &leaf::<T>(&[size, size], -1.0, 1.0)
+            .into_dimensionality()
+            .expect("two axes");
+        let qr = || {
+            let (q, r) = spread.qr();
+            q + r
+        };
+        sweep.line(&name("qr"), &[spread], qr, None);
+        let eigh = || {
+            let (values, vectors) = spread.eigh().expect(regular);
+            vectors + values
+        };
+        sweep.line(&name("eigh"), &[spread], eigh, None);
+        let svd = || {
+            let (u, values, vt) = spread.svd().expect(regular);
+            u + vt + values
+        };
+        sweep.line(&name("svd"), &[spread], svd, None);
     }
 }

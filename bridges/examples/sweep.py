@@ -170,6 +170,10 @@ def matrices(dtype):
         yield f"solve_{size}", [a], lambda a=a, b=b: linalg.solve(a, b)
         yield f"det_{size}", [a], lambda a=a: linalg.slogdet(a)[1]
         yield f"cholesky_{size}", [symmetric], lambda s=symmetric: linalg.cholesky(s)
+        spread = leaf((size, size), -1, 1, dtype)
+        yield f"qr_{size}", [spread], lambda a=spread: sum(linalg.qr(a))
+        yield f"eigh_{size}", [spread], lambda a=spread: sum(linalg.eigh((a + a.T) / 2))
+        yield f"svd_{size}", [spread], lambda a=spread: sum(linalg.svd(a))
 
 
 ALL = [of_one_number, of_two_numbers, reductions, movements, losses, products, images, matrices]

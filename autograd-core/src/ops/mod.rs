@@ -65,7 +65,7 @@ pub use exp_m1::ExpM1;
 pub use flip::Flip;
 pub use gather::{Gather, ScatterAdd};
 pub use index_select::{IndexAdd, IndexSelect};
-pub use linalg::{Cholesky, Det, Inverse, LogDet, Solve, SolveTriangular};
+pub use linalg::{Cholesky, Det, Eigh, Inverse, LogDet, Qr, Solve, SolveTriangular, Svd};
 pub use linear::Linear;
 pub use losses::{
     BceWithLogits, CrossEntropy, CrossEntropyOptions, HuberLoss, KlDiv, L1Loss, MseLoss, NllLoss,
@@ -99,7 +99,7 @@ pub use self::{
     attention::AttentionBackward,
     contract::Contract,
     conv::ConvWeight,
-    linalg::TriangularPart,
+    linalg::{OverPairs, Pairs, TriangularPart},
     losses::CrossEntropyBackward,
     norms::{ChannelRepeat, ChannelSum, Normalize, NormalizeBackward, ScaleShift},
     pool::{AvgPool2dBackward, Gather2d, MaxUnpool2d},

@@ -217,15 +217,22 @@ fn mapped() -> Vec<Error> {
     ]
 }
 
-/// Errors of matrices that have no inverse, determinant or factor.
+/// Errors of matrices that have no inverse, determinant or factor, or whose factors have no derivative.
 fn matrices() -> Vec<Error> {
     let singular = Tensor::from(array![[1.0, 2.0], [2.0, 4.0]]);
     let negative = Tensor::from(array![[1.0, 0.0], [0.0, -1.0]]);
+    let infinite = Tensor::from(array![[f64::INFINITY]]);
+    let ones = Tensor::from(array![[1.0, 1.0], [1.0, 1.0]]).set_requires_grad(true);
+    let eye = Tensor::from(array![[1.0, 0.0], [0.0, 1.0]]).set_requires_grad(true);
+    let (_, vectors) = eye.eigh().expect("finite numbers");
     vec![
         singular.solve(&constant([1.0, 2.0])).unwrap_err(),
         singular.inv().unwrap_err(),
         singular.det().unwrap_err(),
         negative.cholesky().unwrap_err(),
+        infinite.eigh().unwrap_err(),
+        ones.qr().0.sum().backward().unwrap_err(),
+        vectors.sum().backward().unwrap_err(),
     ]
 }
 

@@ -2,14 +2,22 @@
 
 mod cholesky;
 mod det;
+mod eigh;
 mod inverse;
+mod pairs;
+mod qr;
 mod solve;
+mod svd;
 mod triangular;
 
 pub use cholesky::Cholesky;
 pub use det::{Det, LogDet};
+pub use eigh::Eigh;
 pub use inverse::Inverse;
+pub use pairs::{OverPairs, Pairs};
+pub use qr::Qr;
 pub use solve::Solve;
+pub use svd::Svd;
 pub use triangular::{SolveTriangular, TriangularPart};
 
 use std::panic::Location;
@@ -50,6 +58,11 @@ fn failed<T>(function: &'static str, a: &ArrayView2<'_, T>) -> impl FnOnce(Facto
         };
         kind.of(function, applied_at)
     }
+}
+
+/// Returns the error, relative to the largest value, up to which values count as equal or as 0: that of a few operations.
+fn rounding<T: Element>() -> T {
+    T::epsilon() * T::from_f64(16.0)
 }
 
 /// The reason why a gradient may expect a solution: forward has factored the same matrix.

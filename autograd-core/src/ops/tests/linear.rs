@@ -6,8 +6,8 @@ use ndarray::{Array1, Array2, Array4, Dimension, Ix0, Ix1, Ix2, Ix3, Ix4, IxDyn,
 
 use super::{assert_close, numbers};
 use crate::ops::einsum;
-use crate::ops::{AttentionOptions, ConvOptions, Triangle};
-use crate::{ErrorKind, Grad, Tensor, Tensor2, TensorD, grad};
+use crate::ops::{AttentionOptions, ConvOptions, OverPairs, Pairs, Triangle};
+use crate::{ErrorKind, Grad, Tensor, Tensor0, Tensor2, TensorD, grad, jvp};
 
 /// Returns a leaf of different numbers of either sign.
 pub(super) fn leaf<D: Dimension>(shape: &[usize], seed: f64) -> Tensor<f64, D> {
@@ -195,6 +195,229 @@ fn systems_of_equations_to_second_order() {
     assert_eq!(empty.det().unwrap().item(), 1.0);
 }
 
+/// Returns a matrix whose singular values are not close to each other.
+fn spread(shape: [usize; 2]) -> Tensor2<f64> {
+    let mut matrix = leaf::<Ix2>(&shape, 4.0).to_array();
+    for (i, x) in matrix.diag_mut().iter_mut().enumerate() {
+        *x += 2.0 * (i + 1) as f64;
+    }
+    Tensor::from(matrix).set_requires_grad(true)
+}
+
+#[test]
+fn qr_factors_to_second_order() {
+    for shape in [
+        [3, 3],
+        [5, 3],
+        [2, 4],
+        [1, 1],
+        [3, 1],
+        [3, 0],
+        [0, 2],
+        [0, 0],
+    ] {
+        let a = spread(shape);
+        let (q, r) = a.qr();
+        let least = shape[0].min(shape[1]);
+        assert_eq!(
+            (q.shape(), r.shape()),
+            (&[shape[0], least][..], &[least, shape[1]][..])
+        );
+        close(&q.matmul(&r), &a);
+        gradchecks!(|a| a.qr(), &a, "{shape:?}");
+        gradchecks!(|a| a.qr().0, &a, "{shape:?}");
+        gradchecks!(|a| a.qr().1, &a, "{shape:?}");
+    }
+}
+
+#[test]
+fn eigenvalues_and_eigenvectors_to_second_order() {
+    for size in [0, 1, 2, 4] {
+        let a = spread([size, size]);
+        let (values, vectors) = a.eigh().unwrap();
+        close(
+            &(&vectors * &values).matmul(&vectors.t()),
+            &((&a + a.t()) / 2.0),
+        );
+        gradchecks!(|a| a.eigh().unwrap(), &a, "{size}");
+        gradchecks!(|a| a.eigh().unwrap().0, &a, "{size}");
+        gradchecks!(|a| a.eigh().unwrap().1, &a, "{size}");
+    }
+}
+
+#[test]
+fn singular_values_and_vectors_to_second_order() {
+    for shape in [
+        [3, 3],
+        [4, 2],
+        [2, 4],
+        [1, 1],
+        [1, 3],
+        [3, 1],
+        [3, 0],
+        [0, 2],
+    ] {
+        let a = spread(shape);
+        let (u, values, vt) = a.svd().unwrap();
+        close(&(&u * &values).matmul(&vt), &a);
+        gradchecks!(|a| a.svd().unwrap(), &a, "{shape:?}");
+        gradchecks!(|a| a.svd().unwrap().0, &a, "{shape:?}");
+        gradchecks!(|a| a.svd().unwrap().1, &a, "{shape:?}");
+        gradchecks!(|a| a.svd().unwrap().2, &a, "{shape:?}");
+    }
+    // 0 is a singular value.
+    let singular = Tensor::from(array![[2.0, 0.0], [1.0, 0.0]]).set_requires_grad(true);
+    gradchecks!(|a| a.svd().unwrap().0, &singular);
+}
+
+#[test]
+fn quotients_by_pairs_to_second_order() {
+    let (square, tall, x) = (
+        leaf::<Ix2>(&[3, 3], 0.0),
+        leaf::<Ix2>(&[4, 3], 1.0),
+        leaf::<Ix1>(&[3], 2.0),
+    );
+    for pairs in [Pairs::Differences, Pairs::Sums] {
+        gradchecks!(
+            |(w, x)| OverPairs::apply(w, x, pairs),
+            (&square, &x),
+            "{pairs:?}"
+        );
+    }
+    gradchecks!(|(w, x)| OverPairs::apply(w, x, Pairs::Second), (&tall, &x));
+}
+
+#[track_caller]
+fn has_no_derivative(loss: &Tensor0<f64>, function: &str, reason: &str) {
+    let error = loss.backward().unwrap_err();
+    assert_eq!(error.function(), Some(function));
+    assert!(error.to_string().contains(reason), "{error}");
+}
+
+/// Vectors of values that are equal: any rotation of them is as right.
+#[test]
+fn vectors_without_a_derivative_are_errors_and_values_are_right() {
+    // The eigenvalues 1, 3 and 3, up to rounding.
+    let (basis, _) = leaf::<Ix2>(&[3, 3], 0.0).detach().qr();
+    let twice = (&basis * Tensor::from(array![1.0, 3.0, 3.0])).matmul(&basis.t());
+    let twice = Tensor::from(twice.to_array()).set_requires_grad(true);
+    let (values, vectors) = twice.eigh().unwrap();
+    let weight = leaf::<Ix1>(&[3], 0.0).detach();
+    let reason = "values 1 and 2 are equal to rounding, so their vectors have no derivative";
+    has_no_derivative(&(&vectors * &weight).sum(), "Eigh", reason);
+    // A function of the matrix, which has a derivative, but not this one.
+    let whole = (&vectors * values.exp()).matmul(&vectors.t());
+    has_no_derivative(&whole.sum(), "Eigh", reason);
+    // The vector of 1, and the values, have one.
+    let (values, vectors) = twice.eigh().unwrap();
+    let loss = (vectors.slice(s![.., 0]) * &weight).sum() + values.square().sum();
+    loss.backward().unwrap();
+    let gradient = twice.grad().unwrap();
+    let moved = |by: f64| {
+        let mut moved = twice.to_array();
+        moved[[0, 1]] += by;
+        let (values, vectors) = Tensor::from(moved).eigh().unwrap();
+        ((vectors.slice(s![.., 0]) * &weight).sum() + values.square().sum()).item()
+    };
+    let slope = (moved(1e-6) - moved(-1e-6)) / 2e-6;
+    assert!(
+        (slope - gradient[[0, 1]]).abs() < 1e-8,
+        "{slope} {gradient}"
+    );
+    // The second derivative of the values is one of the vectors.
+    let (values, _) = twice.eigh().unwrap();
+    let loss = (values * &weight).sum();
+    let gradient: Tensor2<f64> = Grad::of(&loss).create_graph(true).run(&twice).unwrap();
+    has_no_derivative(&(gradient * &basis).sum(), "Eigh", reason);
+
+    let (u, values, vt) = twice.svd().unwrap();
+    let reason = "values 0 and 1 are equal to rounding, so their vectors have no derivative";
+    for vectors in [&u, &vt] {
+        has_no_derivative(&(vectors * vectors * &basis).sum(), "Svd", reason);
+    }
+    twice.zero_grad();
+    values.sum().backward().unwrap();
+    // A positive definite matrix: the sum is its trace.
+    let off = twice.grad().unwrap() - Array2::<f64>::eye(3);
+    assert!(off.iter().all(|off| off.abs() < 1e-14), "{off}");
+
+    // The singular value 0 of a tall matrix: its left vector is any one that is orthogonal to the columns.
+    let tall = Tensor::from(array![[1.0, 0.0], [2.0, 0.0], [3.0, 0.0]]).set_requires_grad(true);
+    let (u, ..) = tall.svd().unwrap();
+    let reason = "value 1 is 0 to rounding, so its vectors have no derivative";
+    has_no_derivative(&u.sum(), "Svd", reason);
+    u.slice(s![.., 0]).sum().backward().unwrap();
+}
+
+#[test]
+fn linearly_dependent_columns_are_errors_of_backward() {
+    let mut columns = leaf::<Ix2>(&[4, 3], 0.0).to_array();
+    let sum = &columns.column(0) + &columns.column(1);
+    columns.column_mut(2).assign(&sum);
+    let a = Tensor::from(columns).set_requires_grad(true);
+    let (q, r) = a.qr();
+    close(&q.matmul(&r), &a);
+    let reason = "column 2 is a combination of the columns before it, so Q has no derivative";
+    has_no_derivative(&q.sum(), "Qr", reason);
+    has_no_derivative(&r.sum(), "Qr", reason);
+    // Columns of any size.
+    let tiny = Tensor::from(array![[1.0, 3.0], [2.0, 4e-200]]).set_requires_grad(true);
+    (&tiny * Tensor::from(array![1.0, 1e-200]))
+        .qr()
+        .1
+        .sum()
+        .backward()
+        .unwrap();
+    assert!(tiny.grad().unwrap().iter().all(|x: &f64| x.is_finite()));
+}
+
+/// Forward mode cannot fail: what has no tangent is NaN.
+#[test]
+fn tangents_of_vectors_without_a_derivative_are_nan() {
+    let eye = Tensor::from(Array2::<f64>::eye(3));
+    let tangent = leaf::<Ix2>(&[3, 3], 0.0).detach();
+    let (_, (values, vectors)) = jvp(|a| a.eigh().unwrap(), &eye, &tangent).unwrap();
+    assert!(values.view().iter().all(|x| x.is_finite()));
+    assert!(vectors.view().iter().all(|x| x.is_nan()));
+    let (_, (u, values, vt)) = jvp(|a| a.svd().unwrap(), &eye, &tangent).unwrap();
+    assert!(values.view().iter().all(|x| x.is_finite()));
+    assert!(u.view().iter().chain(&vt.view()).all(|x| x.is_nan()));
+}
+
+#[test]
+fn matrices_that_are_not_finite_are_errors() {
+    for x in [f64::NAN, f64::INFINITY] {
+        let a = Tensor::from(array![[1.0, x], [x, 2.0]]);
+        for error in [a.eigh().unwrap_err(), a.svd().unwrap_err()] {
+            assert!(
+                matches!(error.kind(), ErrorKind::NotConverged { .. }),
+                "{error}"
+            );
+        }
+        assert!(a.qr().0.view().iter().any(|x| x.is_nan()));
+    }
+}
+
+/// Hilbert's matrix: the condition of 8 rows is 1.5e10.
+#[test]
+fn factors_of_an_ill_conditioned_matrix_multiply_to_it() {
+    let a = Tensor::from(Array2::from_shape_fn((8, 8), |(i, j)| {
+        1.0 / (i + j + 1) as f64
+    }));
+    let (q, r) = a.qr();
+    close(&q.matmul(&r), &a);
+    let (values, vectors) = a.eigh().unwrap();
+    close(&(&vectors * &values).matmul(&vectors.t()), &a);
+    let (u, singular, vt) = a.svd().unwrap();
+    close(&(&u * &singular).matmul(&vt), &a);
+    close(&singular, &values.flip(&[0]));
+    let condition = singular.view()[0] / singular.view()[7];
+    assert!(
+        (condition / 1.525_757_557e10 - 1.0).abs() < 1e-4,
+        "{condition}"
+    );
+}
+
 /// Larger than the tiles and the blocks of the kernels.
 #[test]
 fn gradients_of_a_large_cholesky_factor_are_those_that_are_recorded() -> Result<(), crate::Error> {
@@ -292,4 +515,5 @@ fn shapes_that_do_not_fit_are_reported_at_the_callers_line() {
     panics_here!(square.solve(&vector));
     panics_here!(square.solve_triangular(&vector, Triangle::Lower));
     panics_here!(y.slogdet());
+    panics_here!(y.eigh());
 }

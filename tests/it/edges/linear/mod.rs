@@ -4,9 +4,9 @@ mod naive;
 
 use std::sync::Arc;
 
-use pullback::ndarray::{Array2, ArrayD, Axis, Ix1, Ix2, Ix3, Ix4, arr1, arr2};
+use pullback::ndarray::{Array1, Array2, ArrayD, Axis, Ix1, Ix2, Ix3, Ix4, arr1, arr2};
 use pullback::ops::{AttentionOptions, ConvOptions, Pool2dOptions, Triangle};
-use pullback::ops::{AvgPool2dBackward, Gather2d, MaxUnpool2d, einsum};
+use pullback::ops::{AvgPool2dBackward, Gather2d, MaxUnpool2d, OverPairs, Pairs, einsum};
 use pullback::prelude::*;
 
 use super::rows::{Row, placed, ranked, row};
@@ -18,6 +18,7 @@ pub fn rows<T: Element>() -> Vec<Row<T>> {
         pooling(),
         attention(),
         systems(),
+        decompositions(),
     ];
     groups.into_iter().flatten().collect()
 }
@@ -349,6 +350,98 @@ fn systems<T: Element>() -> Vec<Row<T>> {
             |x| {
                 let regular = plain_regular(&x[0]);
                 naive::cholesky(&(&regular + &regular.t()))
+            },
+        ),
+    ];
+    rows.into_iter().map(Row::of_finite).collect()
+}
+
+/// A matrix made of the input, whose eigenvalues and singular values are far from each other.
+fn spread<T: Element>(x: &TensorD<T>) -> Tensor2<T> {
+    let plain = plain_spread(&ArrayD::zeros(x.shape()));
+    ranked::<T, Ix2>(x) + ranked::<T, Ix2>(&Tensor::from(plain.mapv(T::from_f64)))
+}
+
+fn plain_spread(x: &ArrayD<f64>) -> ArrayD<f64> {
+    let mut spread = x.clone();
+    for i in 0..x.shape()[0].min(x.shape()[1]) {
+        spread[[i, i]] += 5.0 * (i + 1) as f64;
+    }
+    spread
+}
+
+/// The results of a decomposition, one after the other in one vector.
+fn joined<T: Element>(parts: &[&TensorD<T>]) -> TensorD<T> {
+    let flat: Vec<Tensor1<T>> = parts
+        .iter()
+        .map(|part| part.reshape(part.view().len()))
+        .collect();
+    let flat: Vec<&Tensor1<T>> = flat.iter().collect();
+    Tensor::concat(Axis(0), &flat).into_dyn()
+}
+
+fn plain_joined(parts: &[&ArrayD<f64>]) -> ArrayD<f64> {
+    let elements = parts.iter().flat_map(|part| part.iter().copied());
+    elements.collect::<Array1<f64>>().into_dyn()
+}
+
+fn decompositions<T: Element>() -> Vec<Row<T>> {
+    let rows = vec![
+        row(
+            "qr",
+            &[&[&[3, 3]], &[&[4, 2]], &[&[2, 3]], &[&[2, 0]], &[&[0, 2]]],
+            |x| {
+                let (q, r) = spread(&x[0]).qr();
+                joined(&[&q.into_dyn(), &r.into_dyn()])
+            },
+            |x| {
+                let (q, r) = naive::qr(&plain_spread(&x[0]));
+                plain_joined(&[&q, &r])
+            },
+        ),
+        row(
+            "eigh",
+            &[&[&[3, 3]], &[&[1, 1]], &[&[0, 0]]],
+            |x| {
+                let (values, vectors) = spread(&x[0]).eigh().expect("finite numbers");
+                joined(&[&values.into_dyn(), &vectors.into_dyn()])
+            },
+            |x| {
+                let a = plain_spread(&x[0]);
+                let (values, vectors) = naive::eigh(&((&a + &a.t()) / 2.0));
+                plain_joined(&[&values, &vectors])
+            },
+        ),
+        row(
+            "svd",
+            &[&[&[3, 3]], &[&[4, 2]], &[&[2, 3]], &[&[2, 0]], &[&[0, 2]]],
+            |x| {
+                let (u, values, vt) = spread(&x[0]).svd().expect("finite numbers");
+                joined(&[&u.into_dyn(), &values.into_dyn(), &vt.into_dyn()])
+            },
+            |x| {
+                let (u, values, vt) = naive::svd(&plain_spread(&x[0]));
+                plain_joined(&[&u, &values, &vt])
+            },
+        ),
+        row(
+            "over_pairs",
+            &[&[&[3, 3], &[3]], &[&[0, 0], &[0]]],
+            |x| {
+                let steps = Tensor::from(Array1::from_shape_fn(x[1].shape()[0], |i| {
+                    T::from_f64(5.0 * i as f64)
+                }));
+                let values = ranked::<T, Ix1>(&x[1]) + steps;
+                OverPairs::apply(&ranked(&x[0]), &values, Pairs::Differences).into_dyn()
+            },
+            |x| {
+                placed(x[0].shape(), |at| {
+                    let value = |i: usize| x[1][[i]] + 5.0 * i as f64;
+                    if at[0] == at[1] {
+                        return 0.0;
+                    }
+                    x[0][[at[0], at[1]]] / (value(at[1]) - value(at[0]))
+                })
             },
         ),
     ];

@@ -249,3 +249,85 @@ pub fn cholesky(a: &ArrayD<f64>) -> ArrayD<f64> {
     }
     factor
 }
+
+/// The process of Gram and Schmidt, twice, on as many columns as there are rows.
+pub fn qr(a: &ArrayD<f64>) -> (ArrayD<f64>, ArrayD<f64>) {
+    let least = a.shape()[0].min(a.shape()[1]);
+    let mut q = a.slice_axis(Axis(1), Slice::from(..least)).to_owned();
+    for column in 0..least {
+        for _ in 0..2 {
+            for before in 0..column {
+                let other = q.index_axis(Axis(1), before).to_owned();
+                let mut own = q.index_axis_mut(Axis(1), column);
+                let along = (&own * &other).sum();
+                own.scaled_add(-along, &other);
+            }
+        }
+        let mut own = q.index_axis_mut(Axis(1), column);
+        let length = own.mapv(|x| x * x).sum().sqrt();
+        own /= length;
+    }
+    let mut r = product(&q.t().to_owned(), a);
+    for (at, x) in r.indexed_iter_mut() {
+        *x = if at[0] > at[1] { 0.0 } else { *x };
+    }
+    (q, r)
+}
+
+/// Jacobi's rotations: each makes two elements of a symmetric matrix 0.
+pub fn eigh(a: &ArrayD<f64>) -> (ArrayD<f64>, ArrayD<f64>) {
+    let size = a.shape()[0];
+    let mut a = a.clone();
+    let mut vectors = placed(&[size, size], |at| f64::from(u8::from(at[0] == at[1])));
+    for _ in 0..20 {
+        for (i, j) in (0..size).flat_map(|j| (0..j).map(move |i| (i, j))) {
+            let angle = 0.5 * (2.0 * a[[i, j]]).atan2(a[[j, j]] - a[[i, i]]);
+            let mut rotation = placed(&[size, size], |at| f64::from(u8::from(at[0] == at[1])));
+            (rotation[[i, i]], rotation[[j, j]]) = (angle.cos(), angle.cos());
+            (rotation[[i, j]], rotation[[j, i]]) = (angle.sin(), -angle.sin());
+            a = product(&product(&rotation.t().to_owned(), &a), &rotation);
+            vectors = product(&vectors, &rotation);
+        }
+    }
+    let mut order: Vec<usize> = (0..size).collect();
+    order.sort_by(|&i, &j| a[[i, i]].total_cmp(&a[[j, j]]));
+    let sorted = placed(&[size, size], |at| vectors[[at[0], order[at[1]]]]);
+    (
+        placed(&[size], |at| a[[order[at[0]], order[at[0]]]]),
+        signed(sorted),
+    )
+}
+
+/// Makes the first element of each column that is almost the largest positive.
+fn signed(mut vectors: ArrayD<f64>) -> ArrayD<f64> {
+    for mut column in vectors.axis_iter_mut(Axis(1)) {
+        let largest = column.fold(0.0_f64, |largest, x| largest.max(x.abs()));
+        let first = column.iter().find(|x| x.abs() >= 0.99 * largest);
+        if *first.expect("an element") < 0.0 {
+            column *= -1.0;
+        }
+    }
+    vectors
+}
+
+/// By the eigenvectors of `AᵀA`, or of `AAᵀ` if that is smaller.
+pub fn svd(a: &ArrayD<f64>) -> (ArrayD<f64>, ArrayD<f64>, ArrayD<f64>) {
+    if a.shape()[0] < a.shape()[1] {
+        let (squares, u) = eigh(&product(a, &swapped(a)));
+        let (values, u) = (reversed(squares.mapv(f64::sqrt), 0), reversed(u, 1));
+        let vt = product(&swapped(&u), a) / values.clone().insert_axis(Axis(1));
+        return (u, values, vt);
+    }
+    let (squares, v) = eigh(&product(&swapped(a), a));
+    let (values, v) = (reversed(squares.mapv(f64::sqrt), 0), reversed(v, 1));
+    let plain = product(a, &v) / &values;
+    let u = signed(plain.clone());
+    let signs = (&u * &plain).sum_axis(Axis(0)).insert_axis(Axis(1));
+    let signs = signs.mapv(f64::signum);
+    (u, values, swapped(&v) * signs)
+}
+
+fn reversed(mut x: ArrayD<f64>, axis: usize) -> ArrayD<f64> {
+    x.invert_axis(Axis(axis));
+    x
+}
