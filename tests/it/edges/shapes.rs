@@ -36,6 +36,8 @@ fn views<T: Element>() -> Vec<Row<T>> {
                 flipped
             },
         ),
+        // There and back: exact for either type.
+        whole("cast", |x| x.cast::<f64>().cast(), Clone::clone),
         whole(
             "permute",
             move |x| x.permute(&reversed(x.ndim())),

@@ -64,7 +64,8 @@ pub struct CrossEntropy<T>(PhantomData<T>);
 ))]
 impl<T: Element> CrossEntropy<T> {
     /// Returns −Σ target · ln softmax(logits) of each row, and the probabilities softmax(logits).
-    #[doc = crate::math!(r"\ell_i = -\sum_c t_{ic} \ln p_{ic}, \qquad p_{ic} = \frac{e^{x_{ic}}}{\sum_k e^{x_{ik}}}, \quad t_{ic} = (1 - \varepsilon) \left[c = \text{label}_i\right] + \frac{\varepsilon}{C}")]
+    #[doc = crate::math!(r"\ell_i = -\sum_c t_{ic} \ln p_{ic}, \quad p_{ic} = \frac{e^{x_{ic}}}{\sum_k e^{x_{ik}}}")]
+    #[doc = crate::math!(r"t_{ic} = (1 - \varepsilon) \left[c = \text{label}_i\right] + \frac{\varepsilon}{C}")]
     /// Here ε is the label smoothing, and C the number of classes.
     ///
     /// # Panics
