@@ -364,10 +364,17 @@ use proc_macro::{Span, TokenStream};
 /// `m = positive_definite(4)`, with a function of yours that the test sees. `eps`, `atol` and `rtol` set the
 /// tolerances of `Gradcheck`, unless an input has their name. The generated `#[test]`, `linear_function_gradcheck`,
 /// checks the function against finite differences, and does all checks of `Gradcheck::thorough`: with all inputs,
-/// once without each optional one, in forward mode if there is a rule for it, and to second order where the
-/// function can be differentiated again. The numbers are between 0.5 and 1.5, and of both signs where the function
-/// is defined there; or in a range: `x = [3, 4] in -0.9..0.9`. Element types that are parameters become `f64`,
-/// ranks follow from the shapes; a rank that only an output has is given as `E = Ix2`.
+/// once without each optional one, with each as the only one that requires grad, in forward mode if there is a rule for
+/// it, and to second order where the function can be differentiated again. The numbers are between 0.5 and 1.5, and of
+/// both signs where the function is defined there; or in a range: `x = [3, 4] in -0.9..0.9`. Element types that are
+/// parameters become `f64`, ranks follow from the shapes; a rank that only an output has is given as `E = Ix2`.
+///
+/// - Several `gradcheck(…)` are a test each: `linear_function_gradcheck`, `linear_function_gradcheck_2`, ….
+/// - `norm = each [Norm::Sum, Norm::Squares]` checks every variant of a value; with several such values, every
+///   combination.
+/// - `together(gain, shift)` names optional inputs that are given or missing together.
+/// - `estimated(x)` declares that the gradient of `x` is not the derivative, as in straight-through estimators: it is not
+///   compared with differences, but all else is checked.
 ///
 /// # Generated
 ///

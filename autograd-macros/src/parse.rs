@@ -87,6 +87,8 @@ pub(crate) struct Argument {
     pub(crate) value: Option<Expr>,
     /// The range of `x = [3] in -1.0..1.0`, in `gradcheck(…)` alone.
     pub(crate) within: Option<Expr>,
+    /// The word in `norm = each [Sum, Squares]`, in `gradcheck(…)` alone.
+    pub(crate) each: Option<Ident>,
     /// Whether the name is written in quotes.
     pub(crate) is_quoted: bool,
 }
@@ -319,6 +321,13 @@ impl Parse for Function {
 
 impl Parse for Argument {
     fn parse(input: ParseStream) -> syn::Result<Self> {
+        Self::read(input, false)
+    }
+}
+
+impl Argument {
+    /// Reads an argument; `is_sample` in `gradcheck(…)`, where a value may have variants.
+    fn read(input: ParseStream, is_sample: bool) -> syn::Result<Self> {
         let is_quoted = input.peek(LitStr);
         let name = if is_quoted {
             let text: LitStr = input.parse()?;
@@ -351,7 +360,14 @@ impl Parse for Argument {
             return Err(input.error("write `=` in place of `=>`"));
         }
         let equals = input.parse::<Option<Token![=]>>()?;
-        let value = equals.map(|_| input.parse()).transpose()?;
+        let each = if is_sample && equals.is_some() && is_each(input) {
+            Some(input.parse()?)
+        } else {
+            None
+        };
+        let is_missing = each.is_some() && (input.is_empty() || input.peek(Token![,]));
+        let value = equals.filter(|_| !is_missing);
+        let value = value.map(|_| input.parse()).transpose()?;
         if input.peek(Token![;]) {
             let message =
                 format!("`{name}` is one expression; put statements in braces, `{{ …; … }}`");
@@ -362,12 +378,11 @@ impl Parse for Argument {
             list,
             value,
             within: None,
+            each,
             is_quoted,
         })
     }
-}
 
-impl Argument {
     /// Returns whether an argument of `#[backward(…)]` or `grad(…)` is none of their options.
     pub(crate) fn is_an_input(&self) -> bool {
         !OPTIONS.iter().any(|option| self.name == option)
@@ -378,12 +393,21 @@ impl Argument {
         if !input.peek(Ident::peek_any) {
             return Err(input.error("expected an input, as in `x = [3]` or `x = [3] in 0.5..2.0`"));
         }
-        let mut sample = Self::parse(input)?;
+        let mut sample = Self::read(input, true)?;
         if input.parse::<Option<Token![in]>>()?.is_some() {
             sample.within = Some(input.parse()?);
         }
         Ok(sample)
     }
+}
+
+/// Returns whether `each` is next, and is not the beginning of an expression.
+fn is_each(input: ParseStream) -> bool {
+    let is_word = input
+        .fork()
+        .parse::<Ident>()
+        .is_ok_and(|word| word == "each");
+    is_word && !(input.peek2(Token![.]) || input.peek2(Token![::]) || input.peek2(Token![!]))
 }
 
 enum Member {

@@ -258,6 +258,114 @@ fn squares(
     )
 }
 
+/// The variants of [`penalty`].
+#[derive(Clone, Copy, Debug)]
+enum Norm {
+    Sum,
+    Squares,
+}
+
+/// A norm of x and of what is beside it: gain and shift are there or missing together. Each check is a test, each of
+/// all variants of both values.
+#[custom_function(
+    gradcheck(
+        x = [4], gain = [4], shift = [4], mask = [4],
+        norm = each [Norm::Sum, Norm::Squares], power = each [1, 2],
+        together(gain, shift),
+    ),
+    gradcheck(x = [1], gain = [1], shift = [1], mask = [1], norm = Norm::Squares, power = 3, together(shift, gain)),
+    higher_order,
+    grad(x) = match (norm, gain) {
+        (Norm::Sum, gain) => grad_output * slope(x, gain, mask, *power),
+        (Norm::Squares, gain) => {
+            let value = affine(x, gain, shift, mask, *power);
+            grad_output * (value * slope(x, gain, mask, *power) * 2.0)
+        }
+    },
+    grad(gain) = {
+        let gradient = grad_output * x.powi(*power) * weights(mask, x);
+        match norm {
+            Norm::Sum => gradient,
+            Norm::Squares => gradient * affine(x, Some(gain), shift, mask, *power) * 2.0,
+        }
+    },
+    grad(shift) = {
+        let gradient = grad_output * weights(mask, x);
+        match norm {
+            Norm::Sum => gradient,
+            Norm::Squares => gradient * affine(x, gain, Some(shift), mask, *power) * 2.0,
+        }
+    },
+)]
+fn penalty(
+    x: &Tensor1<f64>,
+    gain: Option<&Tensor1<f64>>,
+    shift: Option<&Tensor1<f64>>,
+    #[non_differentiable] mask: Option<&Tensor1<f64>>,
+    norm: Norm,
+    power: i32,
+) -> Tensor0<f64> {
+    assert_eq!(gain.is_some(), shift.is_some(), "both or none");
+    let value = affine(x, gain, shift, mask, power);
+    match norm {
+        Norm::Sum => value.sum(),
+        Norm::Squares => (&value * &value).sum(),
+    }
+}
+
+fn weights(mask: Option<&Tensor1<f64>>, x: &Tensor1<f64>) -> Tensor1<f64> {
+    mask.map_or_else(|| Tensor::from(Array1::ones(x.len())), Tensor::clone)
+}
+
+fn affine(
+    x: &Tensor1<f64>,
+    gain: Option<&Tensor1<f64>>,
+    shift: Option<&Tensor1<f64>>,
+    mask: Option<&Tensor1<f64>>,
+    power: i32,
+) -> Tensor1<f64> {
+    let scaled = gain.map_or_else(|| x.powi(power), |gain| gain * x.powi(power));
+    let shifted = shift.map_or_else(|| scaled.clone(), |shift| &scaled + shift);
+    shifted * weights(mask, x)
+}
+
+fn slope(
+    x: &Tensor1<f64>,
+    gain: Option<&Tensor1<f64>>,
+    mask: Option<&Tensor1<f64>>,
+    power: i32,
+) -> Tensor1<f64> {
+    let slope = x.powi(power - 1) * f64::from(power) * weights(mask, x);
+    gain.map_or_else(|| slope.clone(), |gain| &slope * gain)
+}
+
+/// Rounds to steps; the gradient of x goes straight through, and that of the step is a derivative.
+#[custom_function(elementwise, grad(x) = grad_output, gradcheck(x = [3, 2], step = [3, 1], estimated(x)))]
+fn quantized<T: Real>(x: T, step: T) -> T {
+    (x / step).round() * step
+}
+
+/// A straight-through estimator with a rule for forward mode, of an input that may be named like an option.
+struct Sign;
+
+#[custom_function(gradcheck(estimated = [3], together = 2.0, estimated(estimated)))]
+impl Sign {
+    #[forward]
+    fn forward(estimated: ArrayView1<f64>, together: f64) -> Array1<f64> {
+        estimated.mapv(|x| together * x.signum())
+    }
+
+    #[backward(estimated)]
+    fn backward(grad_output: ArrayView1<f64>, together: f64) -> Array1<f64> {
+        &grad_output * together
+    }
+
+    #[jvp]
+    fn jvp(tangent_estimated: ArrayView1<f64>, together: f64) -> Array1<f64> {
+        &tangent_estimated * together
+    }
+}
+
 /// Generated tests lean on no names.
 #[no_implicit_prelude]
 mod hygiene {

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use pullback::__private::{gradcheck, sample};
+use pullback::__private::{Drawn, gradcheck, sample};
 use pullback::ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, Ix1, Ix2, array};
 use pullback::prelude::*;
 use pullback::{Check, Error, InputTensors, Mismatch, OutputTensors};
@@ -220,6 +220,146 @@ fn a_gradient_without_the_conjugate_is_found() {
     assert!(result.unwrap_err().mismatch().is_some());
 }
 
+/// y = x / w; backward looks at the flag of the other input.
+struct Quotient;
+
+#[custom_function]
+impl Quotient {
+    #[forward]
+    fn forward(x: ArrayView1<f64>, w: ArrayView1<f64>) -> Array1<f64> {
+        &x / &w
+    }
+
+    #[backward(x, w)]
+    fn backward(
+        grad_output: ArrayView1<f64>,
+        w: ArrayView1<f64>,
+        output: ArrayView1<f64>,
+        needs_input_grad: QuotientNeedsInputGrad,
+    ) -> (Array1<f64>, Option<Array1<f64>>) {
+        let grad_x = &grad_output / &w;
+        let grad_w = needs_input_grad.x.then(|| -(&grad_x * &output));
+        (grad_x, grad_w)
+    }
+}
+
+#[test]
+fn a_flag_that_is_that_of_another_input_is_found() {
+    let inputs = (&leaf([1.0, 2.0]), &leaf([0.5, 3.0]));
+    let error = error(|(x, w)| Quotient::apply(x, w), inputs);
+    let mismatch = error.mismatch().expect("a failed check");
+    assert_eq!(
+        (mismatch.check, mismatch.input_name.as_deref()),
+        (Check::SingleInput, Some("w"))
+    );
+    let text = error.to_string();
+    for part in [
+        "backward computes 0 if no other input requires grad, and -",
+        " if all do; look at what it does with `needs_input_grad`",
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
+}
+
+/// Each tensor of a list is scaled by its place; the last is forgotten unless another requires grad.
+#[custom_function(
+    saves(all),
+    grad(parts) = {
+        let mut gradients = vec![Array1::zeros(2); parts.len()];
+        if *all {
+            gradients.fill(grad_output.to_owned());
+        }
+        gradients
+    },
+)]
+fn sum_of_list(
+    parts: &[&Tensor1<f64>],
+    needs_input_grad: SumOfListNeedsInputGrad,
+) -> (Array1<f64>, bool) {
+    let all = needs_input_grad.parts && parts.iter().all(|part| part.requires_grad());
+    let sum = parts
+        .iter()
+        .fold(Array1::zeros(2), |sum, part| sum + part.view());
+    (sum, all)
+}
+
+#[test]
+fn each_tensor_of_a_list_requires_grad_alone() {
+    let list = [leaf([1.0, 2.0]), leaf([0.5, 3.0])];
+    let mismatch = found(|parts: &[Tensor1<f64>]| sum_of_list(parts), &list);
+    assert_eq!((mismatch.check, mismatch.input), (Check::SingleInput, 0));
+}
+
+/// Rounds `scale` x and adds w²; the gradient of x is an estimate, and so is its derivative by x, through the output.
+#[custom_function(
+    higher_order,
+    grad(x) = grad_output * *scale * output,
+    grad(w) = grad_output * w * *factor,
+)]
+fn rounded(x: ArrayView1<f64>, w: ArrayView1<f64>, scale: f64, factor: f64) -> Array1<f64> {
+    x.mapv(|x| (x * scale).round()) + &w * &w
+}
+
+#[track_caller]
+fn check_estimate(estimated: bool, factor: f64) {
+    let drawn = [estimated, false].map(|estimated| Drawn {
+        either_sign: true,
+        estimated,
+    });
+    gradcheck(
+        "`rounded`",
+        [2, 0],
+        Gradcheck::new(),
+        &drawn,
+        |(x, w): (&Tensor1<f64>, &Tensor1<f64>)| rounded(x, w, 2.0, factor),
+        (
+            &sample::<f64, Ix1>(&[3], 0, None),
+            &sample::<f64, Ix1>(&[3], 1, None),
+        ),
+    );
+}
+
+#[test]
+fn an_estimated_gradient_is_not_compared_with_differences() {
+    check_estimate(true, 2.0);
+    let (estimate, ..) = panic_of(|| check_estimate(false, 2.0));
+    assert!(estimate.contains("with respect to `x`"), "{estimate}");
+    let (other, ..) = panic_of(|| check_estimate(true, 3.0));
+    assert!(other.contains("with respect to `w`"), "{other}");
+}
+
+#[custom_function(grad(x) = &grad_output * &grad_output)]
+fn squared_gradient(x: ArrayView1<f64>) -> Array1<f64> {
+    x.mapv(f64::round)
+}
+
+#[test]
+fn an_estimated_gradient_is_checked_but_for_differences() {
+    let drawn = Drawn {
+        either_sign: true,
+        estimated: true,
+    };
+    let (panic, ..) = panic_of(|| {
+        gradcheck(
+            "`squared_gradient`",
+            [1, 0],
+            Gradcheck::new(),
+            &[drawn],
+            |x| squared_gradient(x),
+            &sample::<f64, Ix1>(&[3], 0, None),
+        );
+    });
+    assert!(panic.contains("not linear"), "{panic}");
+}
+
+/// Returns the properties of an input whose gradient is a derivative.
+fn drawn(either_sign: bool) -> Drawn {
+    Drawn {
+        either_sign,
+        estimated: false,
+    }
+}
+
 /// Checks a function of one input as generated tests do, of shape `[3]` or `[3, 3]`.
 #[track_caller]
 fn generated<D: pullback::ndarray::Dimension + 'static>(
@@ -227,11 +367,10 @@ fn generated<D: pullback::ndarray::Dimension + 'static>(
     function: impl for<'a> Fn(&'a Tensor<f64, D>) -> Tensor<f64, D>,
 ) {
     gradcheck(
-        "wrong",
-        Some("bias"),
+        "`wrong` without `bias`",
         [1, 0],
         Gradcheck::new(),
-        &[true],
+        &[drawn(true)],
         |(x,)| function(x),
         (&sample(shape, 0, None),),
     );
@@ -260,11 +399,10 @@ fn a_generated_check_finds_what_is_not_deterministic() {
 #[should_panic(expected = "gradcheck of `half`: wrong tangent of `HalfTangent`")]
 fn a_generated_check_finds_a_wrong_tangent() {
     gradcheck(
-        "half",
-        None,
+        "`half`",
         [1, 1],
         Gradcheck::new(),
-        &[true],
+        &[drawn(true)],
         |(x,)| HalfTangent::apply(x),
         (&sample::<_, Ix1>(&[2], 0, None),),
     );
@@ -294,11 +432,10 @@ fn a_generated_check_panics_at_the_callers_line() {
 #[should_panic(expected = "of both signs: wrong gradient")]
 fn an_input_changes_its_sign_alone_where_another_must_not() {
     gradcheck(
-        "product",
-        None,
+        "`product`",
         [1, 0],
         Gradcheck::new(),
-        &[true, true],
+        &[drawn(true), drawn(true)],
         // The logarithm is defined for positive numbers alone.
         |(x, w): (&Tensor1<f64>, &Tensor1<f64>)| magnitude(x) * w.ln(),
         (
@@ -335,11 +472,10 @@ fn an_input_with_a_range_keeps_to_it() {
     );
     let check = |either_sign| {
         gradcheck(
-            "ranged",
-            None,
+            "`ranged`",
             [1, 0],
             Gradcheck::new(),
-            &[either_sign],
+            &[drawn(either_sign)],
             |(x,)| magnitude(x),
             (&x,),
         );

@@ -22,7 +22,9 @@ pub use crate::function::{
 };
 pub use crate::gradcheck::Gradcheck;
 pub use crate::gradcheck::batch::{EXAMPLES, batch, example, vmap};
-pub use crate::gradcheck::generated::{NoReason, Reason, gradcheck, lent, made, sample, succeeded};
+pub use crate::gradcheck::generated::{
+    Drawn, NoReason, Reason, gradcheck, lent, made, sample, succeeded,
+};
 pub use crate::saved::{Saved, SavedList};
 pub use crate::tape::{AnyGradient, DualTensor, Edge, Gradient, Node, RawTensor};
 pub use crate::tensor::{

@@ -58,6 +58,8 @@ pub enum Check {
     ScatteredInputs,
     /// An undefined gradient of an output counts as zeros.
     UndefinedGradients,
+    /// An input has the same gradient if no other input requires grad.
+    SingleInput,
 }
 
 /// The first entry whose analytical derivative differs from the numerical one, or from the value that another check
@@ -184,6 +186,11 @@ impl fmt::Display for Mismatch {
                 f,
                 ": for entry {entry:?} backward computes {found} with a gradient for output \
                  {output} alone, and {expected} with zeros for the others"
+            ),
+            Check::SingleInput => write!(
+                f,
+                ": for entry {entry:?} backward computes {found} if no other input requires grad, and {expected} if all \
+                 do; look at what it does with `needs_input_grad`"
             ),
         }?;
         if *tolerance == 0.0 {

@@ -35,21 +35,14 @@ pub fn example<T: Element, D: RemoveAxis>(
     functional::example(&AnyTensor::from(batch.clone()), Axis(0), place).into_typed()
 }
 
-/// Checks that the `rule` of the function `name` for a batch has the outputs, and the derivatives to this order, of
-/// `function` on each example, at the `inputs` or `without` one of them. The inputs that are moved have these `names`.
+/// Checks that the `rule` for a batch of a function, which a message calls `what`, has the outputs, and the derivatives
+/// to this order, of `function` on each example, at the `inputs`. The inputs that are moved have these `names`.
 ///
 /// # Panics
 /// If an output or a derivative differs, with the first that does.
 #[track_caller]
-pub fn vmap<I, O, E, F, G>(
-    name: &str,
-    names: &[&str],
-    without: Option<&str>,
-    order: u32,
-    rule: F,
-    function: G,
-    inputs: I,
-) where
+pub fn vmap<I, O, E, F, G>(what: &str, names: &[&str], order: u32, rule: F, function: G, inputs: I)
+where
     I: InputTensors,
     O: OutputTensors,
     E: OutputTensors,
@@ -73,7 +66,7 @@ pub fn vmap<I, O, E, F, G>(
         looped: &looped,
         called_at: Location::caller(),
     };
-    let what = |tensor: usize| match names.get(tensor) {
+    let of_gradients = |tensor: usize| match names.get(tensor) {
         Some(input) => format!("the gradient of `{input}`"),
         None => "the derivative of the gradient".to_owned(),
     };
@@ -81,13 +74,10 @@ pub fn vmap<I, O, E, F, G>(
         &inputs.into_erased(),
         order,
         &|_| "the output".to_owned(),
-        &what,
+        &of_gradients,
     );
     if let Err(why) = compared {
-        let without = without.map_or_else(String::new, |input| format!(" without `{input}`"));
-        panic!(
-            "gradcheck of `{name}`{without}: a batch by `#[vmap]` is not that of its examples: {why}"
-        );
+        panic!("gradcheck of {what}: a batch by `#[vmap]` is not that of its examples: {why}");
     }
 }
 

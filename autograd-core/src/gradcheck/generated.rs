@@ -74,8 +74,17 @@ impl<T: Element, D: Dimension> Made<T, D> for Tensor<T, D> {
     }
 }
 
-/// Checks `function`, a use of the function `name`, with every input or `without` one, to the given orders of backward
-/// passes and of forward mode, with the tolerances of `options`.
+/// A tensor that a generated test varies.
+#[derive(Clone, Copy, Debug)]
+pub struct Drawn {
+    /// Whether its numbers may have either sign.
+    pub either_sign: bool,
+    /// Whether its gradient is an estimate, which differences need not agree with.
+    pub estimated: bool,
+}
+
+/// Checks `function`, which a message calls `what`, to the given orders of backward passes and of forward mode, with the
+/// tolerances of `options`. Each input has its properties in `drawn`.
 ///
 /// A gradient that is right for positive numbers alone is wrong. So the function is checked again with both signs of
 /// the inputs that are `either_sign`, wherever the function can be computed there.
@@ -84,11 +93,10 @@ impl<T: Element, D: Dimension> Made<T, D> for Tensor<T, D> {
 /// If a derivative is wrong, with the mismatch.
 #[track_caller]
 pub fn gradcheck<I, O, F>(
-    name: &str,
-    without: Option<&str>,
+    what: &str,
     orders: [u32; 2],
     options: Gradcheck,
-    either_sign: &[bool],
+    drawn: &[Drawn],
     function: F,
     inputs: I,
 ) where
@@ -96,14 +104,15 @@ pub fn gradcheck<I, O, F>(
     O: OutputTensors,
     F: for<'a> Fn(I::Refs<'a>) -> O,
 {
-    let without = without.map_or_else(String::new, |input| format!(" without `{input}`"));
+    let either_sign: Vec<bool> = drawn.iter().map(|drawn| drawn.either_sign).collect();
+    let estimated: Vec<bool> = drawn.iter().map(|drawn| drawn.estimated).collect();
     let inputs = inputs.to_tensors();
     let function = erased::<I, O>(inputs.lengths(), function);
     let inputs = inputs.into_erased();
     let called_at = Location::caller();
     let is_finite = match caught(|| is_finite(&function, &inputs)) {
         Ok(is_finite) => is_finite,
-        Err(panic) => panic.pass_on(&format_args!("gradcheck of `{name}`{without}")),
+        Err(panic) => panic.pass_on(&format_args!("gradcheck of {what}")),
     };
     if !is_finite {
         let drawn = if either_sign.contains(&true) {
@@ -112,13 +121,15 @@ pub fn gradcheck<I, O, F>(
             "in the ranges given"
         };
         panic!(
-            "gradcheck of `{name}`{without}: for inputs {drawn} an output is not finite; say where the function is \
+            "gradcheck of {what}: for inputs {drawn} an output is not finite; say where the function is \
              defined, as in `gradcheck(x = [3] in -1.0..1.0)`"
         );
     }
-    let check =
-        |inputs: &[AnyTensor]| run::check(options.thorough(), &function, inputs, orders, called_at);
-    let inputs_of_both_signs = || of_either_sign(&inputs, either_sign, &function);
+    let check = |inputs: &[AnyTensor]| {
+        let options = options.thorough();
+        run::check(options, &function, inputs, &estimated, orders, called_at)
+    };
+    let inputs_of_both_signs = || of_either_sign(&inputs, &either_sign, &function);
     let all = [("", vec![inputs.clone()])]
         .into_iter()
         .chain(std::iter::once_with(|| {
@@ -128,8 +139,8 @@ pub fn gradcheck<I, O, F>(
         for inputs in inputs {
             match caught(|| check(&inputs)) {
                 Ok(Ok(())) => {}
-                Ok(Err(error)) => panic!("gradcheck of `{name}`{without}{at}: {error}"),
-                Err(panic) => panic.pass_on(&format_args!("gradcheck of `{name}`{without}{at}")),
+                Ok(Err(error)) => panic!("gradcheck of {what}{at}: {error}"),
+                Err(panic) => panic.pass_on(&format_args!("gradcheck of {what}{at}")),
             }
         }
     }
@@ -242,11 +253,13 @@ mod tests {
     fn check_failing<E>(error: fn() -> E, text: fn(&E) -> Option<String>, fails: fn(f64) -> bool) {
         let x: Tensor<f64, ndarray::Ix1> = sample(&[2], 0, None);
         gradcheck(
-            "both",
-            Some("b"),
+            "`both` without `b`",
             [1, 0],
             Gradcheck::new(),
-            &[true],
+            &[Drawn {
+                either_sign: true,
+                estimated: false,
+            }],
             |x: &Tensor<f64, ndarray::Ix1>| {
                 let fails = fails(x.view()[0]);
                 let result = if fails { Err(error()) } else { Ok(x * 2.0) };

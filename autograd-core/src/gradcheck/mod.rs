@@ -145,7 +145,8 @@ impl Gradcheck {
     /// - be linear in the incoming gradients;
     /// - read gradients and inputs correctly whatever their layout in memory: with gaps, in another
     ///   order of axes, or one number repeated;
-    /// - treat a missing gradient as zeros, if the function has several outputs.
+    /// - treat a missing gradient as zeros, if the function has several outputs;
+    /// - return the same gradient of an input if no other input requires grad.
     ///
     /// [`Mismatch::check`](crate::Mismatch::check) is the one that failed.
     pub fn thorough(self) -> Self {
@@ -184,7 +185,7 @@ impl Gradcheck {
         let inputs = inputs.to_tensors();
         let function = erased::<I, O>(inputs.lengths(), function);
         let (inputs, called_at) = (inputs.into_erased(), Location::caller());
-        run::check(self, &function, &inputs, self.orders(), called_at)
+        run::check(self, &function, &inputs, &[], self.orders(), called_at)
     }
 
     fn orders(self) -> [u32; 2] {

@@ -10,11 +10,13 @@ use crate::error::Error;
 use crate::recording::Recording;
 
 /// Checks the derivatives of `function` at `inputs`, of these orders by backward passes and by forward mode. Inputs
-/// that require grad are checked, or all if none does.
+/// that require grad are checked, or all if none does; differences are not compared for those that are `estimated`,
+/// which may be left out at the end.
 pub(super) fn check(
     options: Gradcheck,
     function: &ErasedFn<'_>,
     inputs: &[AnyTensor],
+    estimated: &[bool],
     orders: [u32; 2],
     called_at: &'static Location<'static>,
 ) -> Result<(), Error> {
@@ -35,6 +37,10 @@ pub(super) fn check(
         recorded: Recording::of(of_checked, &checked, false, called_at)?,
         function: Box::new(of_checked),
         inputs: checked,
+        estimated: positions
+            .iter()
+            .map(|&position| estimated.get(position) == Some(&true))
+            .collect(),
         positions: positions.clone(),
         count: inputs.len(),
         tolerances: options.tolerances(inputs),

@@ -47,6 +47,10 @@ pub(super) fn check(check: &Check<'_>) -> Result<(), Error> {
         let _doing = doing("leaving out the gradients of some outputs");
         this.undefined_gradients()?;
     }
+    {
+        let _doing = doing("letting one input alone require grad");
+        this.single_inputs()?;
+    }
     let _doing = doing("handing in inputs that are not contiguous in memory");
     let scattered: Vec<AnyTensor> = check.inputs.iter().map(AnyTensor::scattered).collect();
     let found = pass(&this.record(&scattered)?, &this.seeds)?;
@@ -111,6 +115,26 @@ impl Thorough<'_> {
             let expected = pass(&self.check.recorded, &with_zeros)?;
             let differing = differing(&found, &expected, self.check.tolerances);
             self.report(error::Check::UndefinedGradients, output, differing)?;
+        }
+        Ok(())
+    }
+
+    /// Checks that each input has the same gradient where the others are constants: flags of the needed gradients may be
+    /// mistaken for each other.
+    fn single_inputs(&self) -> Result<(), Error> {
+        let inputs = &self.check.inputs;
+        for input in (0..inputs.len()).filter(|_| inputs.len() > 1) {
+            let alone = |tensors: &[AnyTensor]| {
+                let others = inputs.iter().cloned().map(AnyTensor::into_constant);
+                let mut all: Vec<AnyTensor> = others.collect();
+                all[input].clone_from(&tensors[0]);
+                (self.check.function)(&all)
+            };
+            let called_at = self.check.recorded.called_at;
+            let recorded = Recording::of(alone, &inputs[input..=input], false, called_at)?;
+            let mut found = self.reference.clone();
+            found[input] = pass(&recorded, &self.seeds)?.swap_remove(0);
+            self.compare(error::Check::SingleInput, &found, &self.reference)?;
         }
         Ok(())
     }

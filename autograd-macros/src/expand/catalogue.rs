@@ -16,8 +16,9 @@ use crate::model::FunctionModel;
 pub(super) fn entry(model: &FunctionModel, root: &TokenStream) -> TokenStream {
     let (signature, docs) = (signature::name(), docs::text(model));
     let item = model.definition.item().unraw().to_string();
-    let test = model.gradcheck.as_ref().map(|_| {
-        let name = gradcheck::name(&model.definition).to_string();
+    // Its name is the beginning of those of others, which run with it.
+    let test = model.gradchecks.first().map(|_| {
+        let name = gradcheck::name(&model.definition, 0).to_string();
         quote!(, #name)
     });
     quote!(#root::register!(#signature, #docs, #item #test);)

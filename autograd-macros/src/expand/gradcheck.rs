@@ -1,5 +1,5 @@
-//! Generates the test that `gradcheck(…)` asks for: the function at inputs of the given shapes, with all of them
-//! and without each optional one.
+//! Generates the tests that `gradcheck(…)` asks for: the function at inputs of the given shapes, with all of them
+//! and without each optional one, for each variant of a value.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -9,43 +9,75 @@ use syn::{Expr, Ident};
 
 use super::interface;
 use super::tokens::{at, dimension, element, is_consumed, local, number, private, runtime};
+use crate::diagnostics::list;
 use crate::model::{
     Concrete, Definition, Derivative, Draw, FunctionModel, Gradcheck, Input, Order, Returned, Role,
     Sample, Vmap, Within,
 };
+use crate::show::show;
 use crate::spell::replaced;
 use crate::types::Kind;
 
-/// Generates the whole test.
-pub(super) fn test(model: &FunctionModel, default_crate: &str) -> Option<TokenStream> {
-    let gradcheck = model.gradcheck.as_ref()?;
-    let Definition { cfgs, .. } = &model.definition;
-    let (root, p) = (runtime(&model.definition, default_crate), &private());
-    let name = name(&model.definition);
-    let samples = samples(model, gradcheck, p);
-    let inputs = model.forward.inputs.iter().enumerate();
-    let optional = inputs.filter(|(_, input)| {
-        let tensor = input.tensor.as_ref();
-        tensor.is_some_and(|tensor| tensor.kind == Kind::Optional)
-    });
-    let runs = std::iter::once(None)
-        .chain(optional.map(|(index, _)| Some(index)))
-        .flat_map(|without| {
-            let of_a_batch = model.vmap.as_ref();
-            let of_a_batch = of_a_batch.and_then(|vmap| batch(model, vmap, gradcheck, without, p));
-            [run(model, gradcheck, without, p), of_a_batch]
+/// Generates all tests.
+pub(super) fn tests(model: &FunctionModel, default_crate: &str) -> TokenStream {
+    let gradchecks = model.gradchecks.iter().enumerate();
+    let tests = gradchecks.map(|(place, gradcheck)| {
+        let Definition { cfgs, .. } = &model.definition;
+        let (root, p) = (runtime(&model.definition, default_crate), &private());
+        let name = name(&model.definition, place);
+        let samples = samples(model, gradcheck, p);
+        let runs = cases(gradcheck).into_iter().flat_map(|case| {
+            let vmap = model.vmap.as_ref();
+            let of_a_batch = vmap.and_then(|vmap| batch(model, vmap, gradcheck, &case, p));
+            [run(model, gradcheck, &case, p), of_a_batch]
         });
-    let runs = runs.flatten();
-    Some(quote! {
-        #(#cfgs)*
-        #[cfg(test)]
-        #[::core::prelude::v1::test]
-        fn #name() {
-            use #root as #p;
-            #(#samples)*
-            #(#runs)*
+        let runs = runs.flatten();
+        quote! {
+            #(#cfgs)*
+            #[cfg(test)]
+            #[::core::prelude::v1::test]
+            fn #name() {
+                use #root as #p;
+                #(#samples)*
+                #(#runs)*
+            }
         }
-    })
+    });
+    tests.collect()
+}
+
+/// One call of the function in a test.
+struct Case<'a> {
+    /// The inputs that are missing.
+    missing: &'a [usize],
+    /// For each input that is a value, the variant that it has.
+    variants: Vec<usize>,
+}
+
+/// Returns all cases: for each variant of the values, with all inputs and without those that may be missing.
+fn cases(gradcheck: &Gradcheck) -> Vec<Case<'_>> {
+    let mut all: Vec<Vec<usize>> = vec![Vec::new()];
+    for sample in &gradcheck.samples {
+        let count = match sample {
+            Sample::Value(variants) => variants.len(),
+            Sample::Tensor(_) | Sample::List(_) => 1,
+        };
+        let longer = all.iter().flat_map(|variants| {
+            (0..count).map(move |variant| [&variants[..], &[variant]].concat())
+        });
+        all = longer.collect();
+    }
+    let left_out = || {
+        let left_out = gradcheck.left_out.iter().map(Vec::as_slice);
+        std::iter::once(&[][..]).chain(left_out)
+    };
+    let cases = all.into_iter().flat_map(|variants| {
+        left_out().map(move |missing| Case {
+            missing,
+            variants: variants.clone(),
+        })
+    });
+    cases.collect()
 }
 
 /// Generates the statements that make the tensors.
@@ -108,53 +140,53 @@ fn within(within: Option<&Within>) -> TokenStream {
     )
 }
 
-/// Generates one check, with all inputs or without one; `None` if that leaves nothing to differentiate by.
+/// Generates one check; `None` if the case leaves nothing to differentiate by.
 fn run(
     model: &FunctionModel,
     gradcheck: &Gradcheck,
-    without: Option<usize>,
+    case: &Case<'_>,
     p: &TokenStream,
 ) -> Option<TokenStream> {
     let forward = &model.forward;
     let (mut moved, mut drawn, mut arguments) = (Vec::new(), Vec::new(), Vec::new());
     for (index, (input, sample)) in forward.inputs.iter().zip(&gradcheck.samples).enumerate() {
-        let is_missing = without == Some(index);
         let taken = |name: &Ident| consumed(input, by_reference(input, name));
-        arguments.push(argument(index, input, sample, is_missing, &taken));
-        if is_moved(input) && !is_missing {
+        arguments.push(argument(index, input, sample, case, &taken));
+        if is_moved(input) && !case.missing.contains(&index) {
             let names = names(index, sample);
-            // Only what has no range of its own may change its sign.
-            let is_free = |draw: &Draw| matches!(draw, Draw::Shape(_, None));
-            drawn.extend(sample.tensors().iter().map(is_free));
+            let is_estimated = gradcheck.estimated[index];
+            let properties = |draw: &Draw| {
+                // Only what has no range of its own may change its sign.
+                let is_free = matches!(draw, Draw::Shape(_, None));
+                quote!(#p::Drawn { either_sign: #is_free, estimated: #is_estimated })
+            };
+            drawn.extend(sample.tensors().iter().map(properties));
             moved.extend(names);
         }
     }
     let is_fallible = forward.fallible.is_some();
     let apply = (&local("apply"), is_fallible);
     let body = body(model, &call(model, apply, &arguments, gradcheck, p), p);
-    let name = &model.definition.name;
-    let without = missing(model, without);
-    let orders = orders(model);
+    let (what, orders) = (what(model, gradcheck, case), orders(model));
     let tolerances = gradcheck.tolerances.iter();
     let tolerances = tolerances.map(|(option, value)| quote!(.#option(#value)));
     let options = quote!(#p::Gradcheck::new() #(#tolerances)*);
     (!moved.is_empty()).then(|| {
         quote! {
             #p::gradcheck(
-                #name, #without, #orders, #options, &[#(#drawn),*],
+                #what, #orders, #options, &[#(#drawn),*],
                 |(#(#moved,)*)| #body, (#(&#moved,)*)
             );
         }
     })
 }
 
-/// Generates one check of the rule for a batch, with all inputs or without one; `None` if that leaves nothing to
-/// differentiate by.
+/// Generates one check of the rule for a batch; `None` if the case leaves nothing to differentiate by.
 fn batch(
     model: &FunctionModel,
     vmap: &Vmap,
     gradcheck: &Gradcheck,
-    without: Option<usize>,
+    case: &Case<'_>,
     p: &TokenStream,
 ) -> Option<TokenStream> {
     let forward = &model.forward;
@@ -162,7 +194,6 @@ fn batch(
     let (mut moved, mut texts) = (Vec::new(), Vec::new());
     let (mut together, mut apart) = (Vec::new(), Vec::new());
     for (index, (input, sample)) in forward.inputs.iter().zip(&gradcheck.samples).enumerate() {
-        let is_missing = without == Some(index);
         let is_mapped = vmap.mapped[index];
         let variable = |name: &Ident| {
             if is_mapped {
@@ -181,9 +212,9 @@ fn batch(
             };
             consumed(input, one)
         };
-        together.push(argument(index, input, sample, is_missing, &all));
-        apart.push(argument(index, input, sample, is_missing, &one));
-        if is_moved(input) && !is_missing {
+        together.push(argument(index, input, sample, case, &all));
+        apart.push(argument(index, input, sample, case, &one));
+        if is_moved(input) && !case.missing.contains(&index) {
             moved.extend(names(index, sample).iter().map(variable));
             texts.push(input.name.unraw().to_string());
         }
@@ -197,12 +228,12 @@ fn batch(
     );
     let is_fallible = forward.fallible.is_some();
     let apply = call(model, (&local("apply"), is_fallible), &apart, gradcheck, p);
-    let (name, without) = (&model.definition.name, missing(model, without));
+    let what = what(model, gradcheck, case);
     let order = number(1 + usize::from(is_differentiable_again(model)));
     (!moved.is_empty()).then(|| {
         quote! {
             #p::vmap(
-                #name, &[#(#texts),*], #without, #order,
+                #what, &[#(#texts),*], #order,
                 |(#(#moved,)*)| #rule, |(#(#moved,)*), #place| #apply, (#(&#moved,)*)
             );
         }
@@ -231,15 +262,30 @@ fn call(
     }
 }
 
-/// Returns the name of the input that is missing, if one is.
-fn missing(model: &FunctionModel, without: Option<usize>) -> TokenStream {
-    without.map_or_else(
-        || quote!(::core::option::Option::None),
-        |index| {
-            let name = model.forward.inputs[index].name.unraw().to_string();
-            quote!(::core::option::Option::Some(#name))
-        },
-    )
+/// Returns what a case checks: `` `Linear` without `bias` for `norm = Norm::Sum` ``.
+fn what(model: &FunctionModel, gradcheck: &Gradcheck, case: &Case<'_>) -> String {
+    let inputs = &model.forward.inputs;
+    let mut what = format!("`{}`", model.definition.name);
+    if !case.missing.is_empty() {
+        let names = case.missing.iter();
+        let names = list(names.map(|&index| inputs[index].name.unraw().to_string()));
+        what = format!("{what} without {names}");
+    }
+    let samples = inputs.iter().zip(&gradcheck.samples).zip(&case.variants);
+    let chosen = samples.filter_map(|((input, sample), &variant)| match sample {
+        Sample::Value(variants) if variants.len() > 1 => Some(format!(
+            "{} = {}",
+            input.name.unraw(),
+            show(&variants[variant])
+        )),
+        _ => None,
+    });
+    let chosen = list(chosen);
+    if chosen.is_empty() {
+        what
+    } else {
+        format!("{what} for {chosen}")
+    }
 }
 
 /// Returns whether the check varies an input, which the closure then takes by reference.
@@ -253,16 +299,16 @@ fn argument(
     index: usize,
     input: &Input,
     sample: &Sample,
-    is_missing: bool,
+    case: &Case<'_>,
     taken: &dyn Fn(&Ident) -> TokenStream,
 ) -> TokenStream {
     let Some(tensor) = &input.tensor else {
         return match sample {
-            Sample::Value(value) => value.to_token_stream(),
+            Sample::Value(variants) => variants[case.variants[index]].to_token_stream(),
             Sample::Tensor(_) | Sample::List(_) => TokenStream::new(),
         };
     };
-    if is_missing {
+    if case.missing.contains(&index) {
         return quote!(::core::option::Option::None);
     }
     if input.is_in_place() {
@@ -418,8 +464,8 @@ fn spelled(concrete: &Concrete, p: &TokenStream) -> TokenStream {
     }
 }
 
-/// Returns `linear_function_gradcheck`.
-pub(super) fn name(definition: &Definition) -> Ident {
+/// Returns `linear_function_gradcheck`; those after the first have a number.
+pub(super) fn name(definition: &Definition, place: usize) -> Ident {
     let ident = definition.item();
     let text = ident.unraw().to_string();
     let letters: Vec<char> = text.chars().collect();
@@ -437,5 +483,9 @@ pub(super) fn name(definition: &Definition) -> Ident {
         }
         name.extend(letter.to_lowercase());
     }
-    Ident::new(&format!("{name}_gradcheck"), at(ident))
+    name.push_str("_gradcheck");
+    if place > 0 {
+        name = format!("{name}_{}", place + 1);
+    }
+    Ident::new(&name, at(ident))
 }

@@ -75,8 +75,8 @@ pub(crate) fn function(
     let probes = probes::constants(model, p);
     let signature = quote!(#within #signature #entry #probes);
     let impls = impls(definition, forward, root, [&functions, &signature]);
-    let test = gradcheck::test(model, default_crate);
-    quote!(#item #beside #impls #test)
+    let tests = gradcheck::tests(model, default_crate);
+    quote!(#item #beside #impls #tests)
 }
 
 /// Returns what is generated beside the block of a function with backward functions, the functions in it, and what only

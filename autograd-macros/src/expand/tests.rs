@@ -296,8 +296,18 @@ fn gradcheck() {
         y = [2, 3],
         mask = [],
         shape = &[1, 2],
-        map = |x: f64| x,
+        map = each [|x: f64| x, |x: f64| -x],
         E = Ix3,
+        estimated(y),
+        together(mask, y),
+    ), gradcheck(
+        x = [1],
+        y = [1],
+        mask = [2],
+        shape = &[1],
+        map = |x: f64| x,
+        E = Ix1,
+        eps = 1e-5,
     ));
     let expanded = custom_function(args, item);
     let file: syn::File = syn::parse2(expanded.clone()).unwrap_or_else(|_| panic!("{expanded}"));

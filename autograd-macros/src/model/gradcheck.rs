@@ -10,13 +10,18 @@ pub(crate) struct Gradcheck {
     pub(crate) parameters: Vec<(Ident, Concrete)>,
     /// The tolerances that are given, by the names of the options of `Gradcheck`.
     pub(crate) tolerances: Vec<(Ident, Expr)>,
+    /// For each input, whether its gradient is an estimate, which differences need not agree with.
+    pub(crate) estimated: Vec<bool>,
+    /// The optional inputs that are left out together, each list once.
+    pub(crate) left_out: Vec<Vec<usize>>,
 }
 
 /// The input of a test.
 pub(crate) enum Sample {
     Tensor(Draw),
     List(Vec<Draw>),
-    Value(Expr),
+    /// The variants of a value, each of which is checked.
+    Value(Vec<Expr>),
 }
 
 /// A tensor of a test.

@@ -29,8 +29,8 @@ pub(crate) struct FunctionModel {
     /// The values that backward functions ask for, in the order inputs, outputs, intermediates.
     pub(crate) saved: Vec<Saved>,
     pub(crate) order: Order,
-    /// The test that is to be generated.
-    pub(crate) gradcheck: Option<Gradcheck>,
+    /// The tests that are to be generated.
+    pub(crate) gradchecks: Vec<Gradcheck>,
 }
 
 /// The block itself: known before anything about its functions is.

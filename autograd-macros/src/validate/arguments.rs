@@ -31,17 +31,21 @@ pub(super) fn custom_function(
     let arguments = read(attributes.arguments, diagnostics);
     let is_short = |argument: &Argument| SHORT.iter().any(|short| argument.name == short);
     let (short, common): (Vec<_>, Vec<_>) = arguments.into_iter().partition(is_short);
+    let is_check = |argument: &Argument| argument.name == "gradcheck";
+    let (checks, common): (Vec<_>, Vec<_>) = common.into_iter().partition(is_check);
     let names = if in_block {
         &COMMON[..]
     } else {
         &[&COMMON[..], &SHORT[..]].concat()
     };
-    let mut options = FunctionOptions::default();
+    let mut options = FunctionOptions {
+        gradchecks: checks,
+        ..FunctionOptions::default()
+    };
     for argument in known("custom_function", names, &common, diagnostics) {
         match argument.name.to_string().as_str() {
             "name" => options.name = text(argument, diagnostics),
-            "crate" => options.runtime = runtime(argument, diagnostics),
-            _ => options.gradcheck = Some(argument.clone()),
+            _ => options.runtime = runtime(argument, diagnostics),
         }
     }
     if in_block {
@@ -311,7 +315,7 @@ fn meant_gradient(argument: &Argument, names: &[&str]) -> Option<String> {
 /// #[forward(outputs(y, y))]
 /// //                   ^ `y` is listed twice in `outputs`
 /// ```
-fn name_list(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<Names> {
+pub(super) fn name_list(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<Names> {
     let keyword = &argument.name;
     let (Some(list), None) = (&argument.list, &argument.value) else {
         let message = format!("`{keyword}` must be a list of names; write `{keyword}(…)`");

@@ -1,8 +1,12 @@
 //! Rules for `gradcheck(…)`: a shape for each tensor, an expression for each value.
 
 use quote::ToTokens as _;
-use syn::{Expr, ExprArray, ExprLit, ExprMacro, ExprRange, ExprUnary, Ident, Lit, Type, UnOp};
+use syn::{
+    Expr, ExprArray, ExprLit, ExprMacro, ExprRange, ExprUnary, Ident, Lit, Type, UnOp, parse_quote,
+};
 
+use super::arguments;
+use super::options::Names;
 use crate::diagnostics::{Diagnostics, count, did_you_mean, list};
 use crate::model::{
     Concrete, Definition, Draw, Forward, FunctionKind, Gradcheck, Input, Sample, Within,
@@ -13,6 +17,9 @@ use crate::types::{Content, Kind, Rank, TensorType, is_primitive, last_segment};
 
 /// The options of `Gradcheck` that a generated test may have, unless an input has their name.
 const TOLERANCES: [&str; 3] = ["eps", "atol", "rtol"];
+
+/// The lists of inputs that a generated test may have, unless an input of their name has a value.
+const SETS: [&str; 2] = ["estimated", "together"];
 
 /// The largest number of tensors that one check varies, and of outputs that it compares: the runtime has no longer
 /// tuples.
@@ -33,6 +40,8 @@ pub(super) fn read(
         given: forward.inputs.iter().map(|_| None).collect(),
         parameters: Vec::new(),
         tolerances: Vec::new(),
+        estimated: None,
+        together: Vec::new(),
         diagnostics,
     };
     for entry in reader.entries(argument)? {
@@ -47,12 +56,38 @@ pub(super) fn read(
         reader.it_is_small_enough();
         reader.infer_others();
     }
-    let (given, parameters, tolerances) = (reader.given, reader.parameters, reader.tolerances);
+    let Reader {
+        given,
+        parameters,
+        tolerances,
+        estimated,
+        together,
+        ..
+    } = reader;
     (diagnostics.len() == mistakes).then(|| Gradcheck {
         samples: given.into_iter().flatten().collect(),
         parameters,
         tolerances,
+        estimated: (0..forward.inputs.len())
+            .map(|input| estimated.iter().flatten().any(|one| *one == input))
+            .collect(),
+        left_out: left_out(forward, together),
     })
+}
+
+/// Returns the optional inputs that are left out at once: those that are together, and each other one alone.
+fn left_out(forward: &Forward, mut together: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
+    for (index, input) in forward.inputs.iter().enumerate() {
+        if is_an_optional_tensor(input) && !together.iter().flatten().any(|one| *one == index) {
+            together.push(vec![index]);
+        }
+    }
+    together
+}
+
+fn is_an_optional_tensor(input: &Input) -> bool {
+    let tensor = input.tensor.as_ref();
+    tensor.is_some_and(|tensor| tensor.kind == Kind::Optional)
 }
 
 struct Reader<'a> {
@@ -63,6 +98,10 @@ struct Reader<'a> {
     /// The types and ranks of the block's parameters, each with the input that determines it.
     parameters: Vec<(Ident, Concrete)>,
     tolerances: Vec<(Ident, Expr)>,
+    /// The inputs in `estimated(…)`.
+    estimated: Option<Vec<usize>>,
+    /// The inputs in each `together(…)`.
+    together: Vec<Vec<usize>>,
     diagnostics: &'a mut Diagnostics,
 }
 
@@ -97,10 +136,19 @@ impl Reader<'_> {
     /// ```
     fn entry(&mut self, entry: &Argument) {
         let name = &entry.name;
+        let mut inputs = self.forward.inputs.iter();
+        let input = inputs.position(|input| input.name == *name);
+        if SETS.iter().any(|set| name == set) && (input.is_none() || entry.value.is_none()) {
+            self.set(entry);
+            return;
+        }
+        if let Some(each) = &entry.each {
+            self.each(input, each, entry);
+            return;
+        }
         let (Some(value), None) = (&entry.value, &entry.list) else {
-            let mut inputs = self.forward.inputs.iter();
             let is_known = self.is_parameter(name)
-                || inputs.any(|input| input.name == *name)
+                || input.is_some()
                 || TOLERANCES.iter().any(|tolerance| name == tolerance);
             if is_known {
                 let message = format!("`{name}` has no value; write `{name} = …`");
@@ -110,8 +158,7 @@ impl Reader<'_> {
             }
             return;
         };
-        let mut inputs = self.forward.inputs.iter();
-        if let Some(index) = inputs.position(|input| input.name == *name) {
+        if let Some(index) = input {
             self.is_given_once(name, self.given[index].is_some());
             let within = entry.within.as_ref();
             self.given[index] = Some(self.given(&self.forward.inputs[index], value, within));
@@ -130,6 +177,153 @@ impl Reader<'_> {
         } else {
             self.is_not_an_input(name);
         }
+    }
+
+    /// `each` gives all variants of a value, in a list.
+    ///
+    /// ```text
+    /// #[custom_function(gradcheck(x = [3], norm = each Norm::Sum))]
+    /// //                                          ^^^^ `each` must be followed by a list of the variants of `norm`
+    /// #[custom_function(gradcheck(x = each [[3], [4]], norm = Norm::Sum))]
+    /// //                              ^^^^ `each` is for values, and `x` is a tensor
+    /// ```
+    fn each(&mut self, input: Option<usize>, each: &Ident, entry: &Argument) {
+        let name = &entry.name;
+        let Some(index) = input else {
+            if !self.is_parameter(name) && !TOLERANCES.iter().any(|tolerance| name == tolerance) {
+                self.is_not_an_input(name);
+                return;
+            }
+            let message = format!("`each` is for values, and `{name}` is not an input");
+            let help = format!("write `{name} = …`, and another `gradcheck(…)` for each");
+            self.diagnostics.error_with_help(each, &message, &help);
+            return;
+        };
+        self.is_given_once(name, self.given[index].is_some());
+        // Whatever is wrong with it, it is given.
+        let mut variants = vec![parse_quote!(())];
+        if self.forward.inputs[index].tensor.is_some() {
+            let message = format!("`each` is for values, and `{name}` is a tensor");
+            let help = format!("write `{name} = …`, and another `gradcheck(…)` for each shape");
+            self.diagnostics.error_with_help(each, &message, &help);
+        } else {
+            match entry.value.as_ref().and_then(shape) {
+                Some(list) if !list.elems.is_empty() => {
+                    variants = list.elems.iter().cloned().collect();
+                    self.is_not_drawn(name, entry.within.as_ref());
+                }
+                _ => {
+                    let message =
+                        format!("`each` must be followed by a list of the variants of `{name}`");
+                    let help = format!("write `{name} = each […, …]`");
+                    self.diagnostics.error_with_help(each, &message, &help);
+                }
+            }
+        }
+        self.given[index] = Some(Sample::Value(variants));
+    }
+
+    /// `estimated` and `together` name inputs, each once.
+    ///
+    /// ```text
+    /// #[custom_function(gradcheck(x = [3], estimated))]
+    /// //                                   ^^^^^^^^^ `estimated` must be a list of names
+    /// #[custom_function(gradcheck(x = [3], estimated(y)))]
+    /// //                                             ^ forward has no input named `y`
+    /// ```
+    fn set(&mut self, entry: &Argument) {
+        let is_estimated = entry.name == "estimated";
+        if is_estimated {
+            self.is_given_once(&entry.name, self.estimated.is_some());
+        }
+        let names = arguments::name_list(entry, self.diagnostics);
+        let Names { keyword, names } = match names {
+            Some(names) => names,
+            None if is_estimated => {
+                self.estimated = Some(Vec::new());
+                return;
+            }
+            None => return,
+        };
+        let mut known = Vec::new();
+        for name in &names {
+            let mut inputs = self.forward.inputs.iter();
+            let Some(index) = inputs.position(|input| input.name == *name) else {
+                self.is_not_an_input(name);
+                continue;
+            };
+            let is_fine = if is_estimated {
+                self.has_a_gradient(index, name)
+            } else {
+                self.may_be_missing(index, name)
+            };
+            if is_fine {
+                known.push(index);
+            }
+        }
+        if is_estimated {
+            self.estimated = Some(known);
+            return;
+        }
+        if names.len() == 1 && known.len() == 1 {
+            let name = &names[0];
+            let message = format!("`together` names only `{name}`");
+            let help = format!("name all inputs that are missing with it: `together({name}, …)`");
+            self.diagnostics.error_with_help(&keyword, &message, &help);
+        }
+        self.together.push(known);
+    }
+
+    /// Only a gradient can be estimated.
+    ///
+    /// ```text
+    /// #[custom_function(gradcheck(x = [3], scale = 2.0, estimated(scale)))]
+    /// //                                                          ^^^^^ `scale` is a value and has no gradient
+    /// fn forward(x: ArrayView1<f64>, scale: f64) -> Array1<f64>
+    /// ```
+    fn has_a_gradient(&mut self, index: usize, name: &Ident) -> bool {
+        let message = match &self.forward.inputs[index].tensor {
+            None => format!("`{name}` is a value and has no gradient"),
+            Some(tensor) if tensor.edge.is_none() => {
+                format!("`{name}` is `#[non_differentiable]` and has no gradient")
+            }
+            Some(_) => return true,
+        };
+        let inputs = self.forward.differentiable().into_iter();
+        let names = inputs.map(|(input, _)| input.name.to_string());
+        let help = format!("the differentiable inputs: {}", list(names));
+        self.diagnostics.error_with_help(name, &message, &help);
+        false
+    }
+
+    /// Only optional inputs can be missing, each with some others.
+    ///
+    /// ```text
+    /// #[custom_function(gradcheck(x = [3], scale = [3], shift = [3], together(x, scale)))]
+    /// //                                                                      ^ `x` is not optional
+    /// fn forward(x: ArrayView1<f64>, scale: Option<ArrayView1<f64>>, shift: Option<ArrayView1<f64>>) -> Array1<f64>
+    /// ```
+    fn may_be_missing(&mut self, index: usize, name: &Ident) -> bool {
+        let inputs = &self.forward.inputs;
+        if !is_an_optional_tensor(&inputs[index]) {
+            let optional = inputs.iter().filter(|input| is_an_optional_tensor(input));
+            let optional: Vec<String> = optional.map(|input| input.name.to_string()).collect();
+            let message = format!("`{name}` is not an optional tensor, so it is never missing");
+            let help = if optional.is_empty() {
+                "remove it: forward has no optional tensor".to_owned()
+            } else {
+                format!("the optional tensors: {}", list(optional))
+            };
+            self.diagnostics.error_with_help(name, &message, &help);
+            return false;
+        }
+        let is_there = self.together.iter().flatten().any(|one| *one == index);
+        if is_there {
+            let message = format!("`{name}` is in a `together` already");
+            let help = "name all inputs that are missing together in one";
+            self.diagnostics.error_with_help(name, &message, help);
+        }
+        !is_there
     }
 
     /// An entry cannot be an option of `Gradcheck`: a generated test always has it, or never.
@@ -195,7 +389,7 @@ impl Reader<'_> {
             (None, _) => {
                 self.is_not_a_shape(input, shape);
                 self.is_not_drawn(&input.name, within);
-                Sample::Value(value.clone())
+                Sample::Value(vec![value.clone()])
             }
         }
     }

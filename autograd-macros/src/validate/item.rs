@@ -526,6 +526,7 @@ fn as_argument(helper: &Helper) -> Option<Argument> {
         list: Some(helper.arguments.clone().unwrap_or_default()),
         value: None,
         within: None,
+        each: None,
         is_quoted: false,
     })
 }

@@ -115,7 +115,7 @@ pub(crate) fn function(
         .ok(item)
         .and_then(|item| item::block(item, &mut options, place, &mut diagnostics))
         .unzip();
-    let asked_for = options.gradcheck.take();
+    let asked_for = std::mem::take(&mut options.gradchecks);
     let definition = block
         .as_ref()
         .zip(kind)
@@ -123,13 +123,12 @@ pub(crate) fn function(
     let mut forward = None;
     let mut rules = Rules::default();
     let mut flawed = Vec::new();
-    let mut gradcheck = None;
+    let mut gradchecks = Vec::new();
     if let (Some(block), Some(definition)) = (&block, &definition) {
         (forward, rules) = functions(block, definition, place, &mut flawed, &mut diagnostics);
-        if let (Some(argument), Some(forward)) = (&asked_for, &forward)
-            && !diagnostics.is_doubtful
-        {
-            gradcheck = gradcheck::read(argument, definition, forward, &mut diagnostics);
+        if let Some(forward) = forward.as_ref().filter(|_| !diagnostics.is_doubtful) {
+            let read = |argument| gradcheck::read(argument, definition, forward, &mut diagnostics);
+            gradchecks = asked_for.iter().filter_map(read).collect();
         }
         forward = forward.filter(|_| !item::has_apply(block, definition));
     }
@@ -156,7 +155,7 @@ pub(crate) fn function(
                 vmap,
                 saved,
                 order,
-                gradcheck,
+                gradchecks,
             })
         }
         (errors, definition, forward) => {

@@ -11,7 +11,7 @@ use crate::parse::Argument;
 pub(super) struct FunctionOptions {
     pub(super) name: Option<String>,
     pub(super) runtime: Option<Path>,
-    pub(super) gradcheck: Option<Argument>,
+    pub(super) gradchecks: Vec<Argument>,
     pub(super) short: ShortArguments,
     /// The order of `elementwise(order = …)`, which makes the function elementwise.
     pub(super) elementwise: Option<usize>,

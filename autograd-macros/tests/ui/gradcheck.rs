@@ -259,4 +259,104 @@ mod too_many_inputs {
     pub fn sum(parts: &[ArrayView1<f64>]) -> Array1<f64> { parts.iter().fold(Array1::zeros(3), |sum, part| sum + part) }
 }
 
+mod each_without_a_list {
+    use super::*;
+    #[derive(Clone, Copy)]
+    pub enum Norm { Sum, Mean }
+    #[custom_function(grad(x) = scaled(grad_output, *norm), gradcheck(x = [3], norm = each Norm::Sum))]
+    pub fn total(x: ArrayView1<f64>, norm: Norm) -> Array1<f64> { scaled(x, norm) }
+    fn scaled(x: ArrayView1<f64>, norm: Norm) -> Array1<f64> {
+        match norm {
+            Norm::Sum => x.to_owned(),
+            Norm::Mean => &x / x.len() as f64,
+        }
+    }
+}
+
+mod each_of_a_tensor {
+    use super::*;
+    #[custom_function(grad(x) = &grad_output * *factor, gradcheck(x = each [[3], [4]], factor = each [1.0, 2.0]))]
+    pub fn scale(x: ArrayView1<f64>, factor: f64) -> Array1<f64> { &x * factor }
+}
+
+mod each_of_nothing {
+    use super::*;
+    #[custom_function(grad(x) = &grad_output * *factor, gradcheck(x = [3], factor = each [], eps = each [1e-6]))]
+    pub fn scale(x: ArrayView1<f64>, factor: f64) -> Array1<f64> { &x * factor }
+}
+
+mod estimated_unknown {
+    use super::*;
+    #[custom_function(grad(input) = &grad_output * *scale, gradcheck(input = [3], scale = 2.0, estimated(inptu)))]
+    pub fn rounded(input: ArrayView1<f64>, scale: f64) -> Array1<f64> { input.mapv(|x| (x * scale).round()) }
+}
+
+mod estimated_has_no_gradient {
+    use super::*;
+    #[custom_function(
+        grad(x) = &grad_output * *scale,
+        gradcheck(x = [3], step = [3], scale = 2.0, estimated(x, scale, step)),
+    )]
+    pub fn rounded(x: ArrayView1<f64>, #[non_differentiable] step: ArrayView1<f64>, scale: f64) -> Array1<f64> {
+        (&x * scale / step).mapv(f64::round)
+    }
+}
+
+mod estimated_twice {
+    use super::*;
+    #[custom_function(grad(x) = grad_output.to_owned(), gradcheck(x = [3], estimated(x, x), estimated(x)))]
+    pub fn rounded(x: ArrayView1<f64>) -> Array1<f64> { x.mapv(f64::round) }
+}
+
+mod estimated_without_a_list {
+    use super::*;
+    #[custom_function(grad(x) = grad_output.to_owned(), gradcheck(x = [3], estimated = x))]
+    pub fn rounded(x: ArrayView1<f64>) -> Array1<f64> { x.mapv(f64::round) }
+}
+
+mod together_not_optional {
+    use super::*;
+    #[custom_function(
+        grad(x) = grad_output.to_owned(),
+        grad(gain) = grad_output.to_owned(),
+        grad(shift) = grad_output.to_owned(),
+        gradcheck(x = [3], gain = [3], shift = [3], rate = Some(1.0), together(x, gain, rate)),
+    )]
+    pub fn affine(
+        x: ArrayView1<f64>,
+        gain: Option<ArrayView1<f64>>,
+        shift: Option<ArrayView1<f64>>,
+        rate: Option<f64>,
+    ) -> Array1<f64> {
+        todo!("{x} {gain:?} {shift:?} {rate:?}")
+    }
+}
+
+mod together_alone {
+    use super::*;
+    #[custom_function(
+        grad(x) = grad_output.to_owned(),
+        grad(gain) = grad_output.to_owned(),
+        gradcheck(x = [3], gain = [3], together(gain)),
+    )]
+    pub fn affine(x: ArrayView1<f64>, gain: Option<ArrayView1<f64>>) -> Array1<f64> { todo!("{x} {gain:?}") }
+}
+
+mod together_with_two {
+    use super::*;
+    #[custom_function(
+        grad(a) = grad_output.to_owned(),
+        grad(b) = grad_output.to_owned(),
+        grad(c) = grad_output.to_owned(),
+        gradcheck(a = [3], b = [3], c = [3], together(a, b), together(b, c)),
+    )]
+    pub fn sum(
+        a: Option<ArrayView1<f64>>,
+        b: Option<ArrayView1<f64>>,
+        c: Option<ArrayView1<f64>>,
+    ) -> Array1<f64> {
+        todo!("{a:?} {b:?} {c:?}")
+    }
+}
+
 fn main() {}

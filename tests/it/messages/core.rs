@@ -319,6 +319,26 @@ impl Detached {
     }
 }
 
+/// y = x + w, whose backward takes the flag of one input for that of the other.
+struct Flagged;
+
+#[custom_function]
+impl Flagged {
+    #[forward]
+    fn forward(x: ArrayView1<f64>, w: ArrayView1<f64>) -> Array1<f64> {
+        &x + &w
+    }
+
+    #[backward]
+    fn backward(
+        grad_output: ArrayView1<f64>,
+        needs_input_grad: FlaggedNeedsInputGrad,
+    ) -> (Option<Array1<f64>>, Option<Array1<f64>>) {
+        let of = |needed: bool| needed.then(|| grad_output.to_owned());
+        (of(needs_input_grad.w), of(needs_input_grad.x))
+    }
+}
+
 /// y = x², whose tangent loses what depends on x.
 struct DetachedTangent;
 
@@ -362,6 +382,7 @@ pub(super) fn mismatches(page: &mut Page) {
         all.run(|(x,)| in_memory(x), (&x,)),
         all.run(|(x,)| of_one_piece(x), (&x,)),
         all.run(|(x,)| Both::apply(x), (&x,)),
+        all.run(|(x, w)| Flagged::apply(x, w), (&x, &leaf([3.0, 5.0]))),
     ];
     let mut checks: Vec<Check> = Vec::new();
     for result in results {

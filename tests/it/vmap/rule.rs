@@ -132,9 +132,8 @@ fn of_product(rule: impl Fn(&Tensor2<f64>, &Tensor1<f64>) -> Tensor2<f64>, order
         sample::<f64, Ix1>(&[2], 1, None),
     );
     rule_is_the_loop(
-        "product",
+        "`product`",
         &["x", "w"],
-        None,
         order,
         |(x, w)| rule(x, w),
         |(x, w), place| &example(x, place) * w,
