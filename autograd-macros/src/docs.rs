@@ -191,6 +191,19 @@ pub(crate) fn needs_field(input: &Ident) -> TokenStream {
     doc(&[format!("Whether the gradient of `{input}` is needed.")])
 }
 
+/// Documents `LinearFunctionGradients`.
+pub(crate) fn gradients(definition: &Definition, backward: &Ident) -> TokenStream {
+    doc(&[format!(
+        "The gradients that `{backward}` of `{}` returns.",
+        definition.ident
+    )])
+}
+
+/// Documents one of its fields.
+pub(crate) fn gradient_field(input: &Ident) -> TokenStream {
+    doc(&[format!("The gradient of `{input}`.")])
+}
+
 /// Documents `LinearFunctionContext`.
 pub(crate) fn context(definition: &Definition) -> TokenStream {
     doc(&[

@@ -174,6 +174,11 @@ use proc_macro::{Span, TokenStream};
 /// `#[backward(weight)]` returns one gradient, `#[backward(input, weight)]` a tuple of them in that
 /// order, and a plain `#[backward]` those of all inputs. Each differentiable input has one.
 ///
+/// In place of a tuple, one function may return the generated struct, whose fields have the names of the inputs:
+/// `LinearFunctionGradients { weight: …, input: … }`. Gradients of one type cannot change places then. A field is an
+/// array, or a tensor if the function takes tensors; in a function that asks for `needs_input_grad`, and for an optional
+/// input, it is an `Option` of one. The struct has those parameters of the block that the types of its fields have.
+///
 /// A backward function asks for its parameters by name, and only what is asked for is saved:
 ///
 /// | name | value |
@@ -379,7 +384,8 @@ use proc_macro::{Span, TokenStream};
 /// # Generated
 ///
 /// - `apply`, and the trait `Function`.
-/// - The structs `LinearFunctionContext` and `LinearFunctionNeedsInputGrad`, where a backward function asks for them.
+/// - The structs `LinearFunctionContext` and `LinearFunctionNeedsInputGrad`, where a backward function asks for them, and
+///   `LinearFunctionGradients`, where one returns it.
 /// - The test, if asked for.
 /// - An entry in the library's `catalogue()`, with the documentation above `#[forward]`, else above the item
 ///   (put the formula first).

@@ -5,6 +5,7 @@
 mod backward;
 mod behaviors;
 mod browser;
+mod by_name;
 #[cfg(feature = "catalogue")]
 mod catalogue;
 mod chains;

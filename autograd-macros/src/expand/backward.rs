@@ -8,7 +8,8 @@ use syn::{Ident, Type};
 
 use super::save;
 use super::tokens::{
-    any_of, at, element, element_and_dimension, field, in_form, local, number, option, owned,
+    any_of, at, beside, element, element_and_dimension, field, in_form, local, number, option,
+    owned,
 };
 use crate::model::{
     Backward, Derivative, Forward, FunctionModel, Parameter, Role, Saved, Source, Wants,
@@ -183,6 +184,7 @@ fn call_one(model: &FunctionModel, index: usize, p: &TokenStream) -> TokenStream
         ident,
         parameters,
         returns,
+        by_name,
         fallible,
         once,
     } = function;
@@ -236,10 +238,17 @@ fn call_one(model: &FunctionModel, index: usize, p: &TokenStream) -> TokenStream
         let (give, edge) = (give(edge), number(*edge));
         quote!(if #call.needs(#edge) { #give })
     });
+    let pattern = if *by_name {
+        let ty = beside(&model.definition, "Gradients");
+        let fields = covers.iter().map(|edge| field(&inputs[*edge].0.name));
+        quote!(#ty { #(#fields: #names),* })
+    } else {
+        quote!((#(#names),*))
+    };
     quote! {
         if #needed {
             #before
-            let (#(#names),*) = #result;
+            let #pattern = #result;
             #after
             #(#gives)*
         }

@@ -1,4 +1,5 @@
-//! Generates the structs beside the function: the saved values of a node, and the flags of the needed gradients.
+//! Generates the structs beside the function: the saved values of a node, the flags of the needed gradients, and the
+//! gradients by name.
 
 use proc_macro2::{Literal, TokenStream};
 use quote::{ToTokens, quote};
@@ -6,11 +7,11 @@ use syn::{GenericParam, Generics, Ident, Visibility, WherePredicate};
 
 use super::bounds;
 use super::save;
-use super::tokens::{beside, field, local, number, option, tensor};
+use super::tokens::{beside, dimension, element, field, local, number, option, tensor};
 use crate::docs;
 use crate::model::{Backward, Definition, Forward, FunctionModel, Saved, Wants};
 use crate::spell::has_word;
-use crate::types::{Kind, is_primitive};
+use crate::types::{Form, Kind, is_primitive};
 
 /// Generates `LinearFunctionNeedsInputGrad`.
 pub(super) fn needs_input_grad(definition: &Definition, forward: &Forward) -> TokenStream {
@@ -42,6 +43,114 @@ pub(super) fn needs(model: &FunctionModel, needs: impl Fn(Literal) -> TokenStrea
         quote!(#name: #needs)
     });
     quote!(#ty { #(#fields),* })
+}
+
+/// Generates `LinearFunctionGradients`, if a backward function returns it.
+pub(super) fn gradients(model: &FunctionModel, root: &TokenStream) -> Option<TokenStream> {
+    let mut backwards = model.backwards.iter();
+    let backward = backwards.find(|backward| backward.function.by_name)?;
+    let function = &backward.function;
+    let forms = function.parameters.iter().filter_map(|asked| asked.form);
+    let are_tensors = forms.clone().next().is_some() && forms.clone().all(Form::is_tensor);
+    let fields = Fields {
+        covers: &backward.covers,
+        are_tensors,
+        are_optional: function.asks_for(Wants::NeedsInputGrad),
+        vis: &backward.vis,
+    };
+    let docs = docs::gradients(&model.definition, &function.ident);
+    let docs = quote!(#docs #[derive(::core::fmt::Debug)]);
+    Some(struct_of_gradients(
+        &model.definition,
+        &model.forward,
+        &fields,
+        &docs,
+        root,
+    ))
+}
+
+/// Generates the same struct for a function with mistakes, whose bodies do not use it.
+pub(super) fn gradients_fallback(
+    definition: &Definition,
+    forward: &Forward,
+    root: &TokenStream,
+) -> TokenStream {
+    let all: Vec<usize> = (0..forward.differentiable().len()).collect();
+    let fields = Fields {
+        covers: &all,
+        are_tensors: false,
+        are_optional: false,
+        vis: &forward.vis,
+    };
+    let attributes = quote!(#[allow(dead_code)]);
+    struct_of_gradients(definition, forward, &fields, &attributes, root)
+}
+
+/// The fields of the struct of gradients.
+struct Fields<'a> {
+    covers: &'a [usize],
+    /// Whether they are tensors; else they are arrays.
+    are_tensors: bool,
+    are_optional: bool,
+    vis: &'a Visibility,
+}
+
+fn struct_of_gradients(
+    definition: &Definition,
+    forward: &Forward,
+    of: &Fields<'_>,
+    attributes: &TokenStream,
+    p: &TokenStream,
+) -> TokenStream {
+    let (inputs, vis, cfgs) = (forward.differentiable(), of.vis, &definition.cfgs);
+    let field = |edge: &usize| {
+        let (input, tensor) = inputs[*edge];
+        let (element, dimension) = (
+            element(&tensor.ty.content, p),
+            dimension(&tensor.ty.content, p),
+        );
+        let mut ty = if of.are_tensors {
+            quote!(#p::Tensor<#element, #dimension>)
+        } else {
+            quote!(#p::ndarray::Array<#element, #dimension>)
+        };
+        if tensor.kind == Kind::List {
+            ty = quote!(::std::vec::Vec<#ty>);
+        }
+        if of.are_optional || tensor.kind == Kind::Optional {
+            ty = option(&ty);
+        }
+        (field(&input.name), docs::gradient_field(&input.name), ty)
+    };
+    let fields: Vec<_> = of.covers.iter().map(field).collect();
+    let params = definition.generics.type_params().map(|param| &param.ident);
+    // Others would be unused.
+    let params = params.filter(|param| {
+        let mut types = fields.iter().map(|(_, _, ty)| ty.clone());
+        types.any(|ty| has_word(ty, *param))
+    });
+    let params = params.map(|param| {
+        if forward.has_element(param) {
+            quote!(#param: #p::Element)
+        } else if forward.has_rank(param) {
+            quote!(#param: #p::ndarray::Dimension)
+        } else {
+            param.to_token_stream()
+        }
+    });
+    let params: Vec<_> = params.collect();
+    let generics = (!params.is_empty()).then(|| quote!(<#(#params),*>));
+    let name = beside(definition, "Gradients");
+    let fields = fields
+        .iter()
+        .map(|(name, docs, ty)| quote!(#docs #vis #name: #ty));
+    quote! {
+        #(#cfgs)*
+        #attributes
+        #vis struct #name #generics {
+            #(#fields),*
+        }
+    }
 }
 
 /// Returns the name of the struct of saved values. The author can only mean it where a backward function asks for it;

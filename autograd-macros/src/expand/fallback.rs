@@ -10,7 +10,7 @@ use super::{apply, context, elementwise, impls, short, signature, tokens};
 use crate::model::{Backward, FunctionKind};
 use crate::spell::has_word;
 use crate::strip;
-use crate::validate::{Alone, Rejected};
+use crate::validate::{self, Alone, Rejected};
 
 /// Generates the whole expansion of a function with mistakes.
 pub(crate) fn function(
@@ -48,15 +48,26 @@ pub(crate) fn function(
     let functions = quote!(#gradients #apply);
     let impls = impls(definition, forward, &root, [&functions, &signature]);
     let context = context::fallback(definition, forward, &root);
-    quote!(#item #errors #needs_input_grad #context #impls)
+    let name = validate::struct_of_gradients(definition);
+    let gradients = has_word(stripped.clone(), &name)
+        .then(|| context::gradients_fallback(definition, forward, &root));
+    quote!(#item #errors #needs_input_grad #context #gradients #impls)
 }
 
 /// Returns the item as written; in the short form what it implies, as far as forward could be read.
 fn item(rejected: &Rejected, stripped: &TokenStream, default_crate: &str) -> TokenStream {
-    // What does something with an `apply` that is not as it should be would be reported too.
+    let gradients = rejected
+        .definition
+        .as_ref()
+        .map(validate::struct_of_gradients);
+    // What does something with an `apply` that is not as it should be would be reported too, and what makes the struct of
+    // the gradients, whose fields may be meant to be others.
     let is_emptied = |name: &Ident, body: &TokenStream| {
         rejected.flawed.contains(name)
             || !rejected.apply_is_right && has_word(body.clone(), "apply")
+            || gradients
+                .as_ref()
+                .is_some_and(|gradients| has_word(body.clone(), gradients))
     };
     let whole = strip::without_bodies(stripped.clone(), is_emptied, &inert());
     // What generated code would have used is not dead.

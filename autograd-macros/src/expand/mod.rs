@@ -95,12 +95,13 @@ fn with_backwards(model: &FunctionModel, root: &TokenStream, p: &TokenStream) ->
     } else {
         (None, context::saved(model, p))
     };
+    let by_name = context::gradients(model, root);
     let gradients = short::gradients(model.backwards.iter());
     let apply = apply::function(model, p);
     let backward = backward::function(model, p);
     let forward_mode = forward_mode::function(model, p);
     [
-        quote!(#needs_input_grad #beside),
+        quote!(#needs_input_grad #beside #by_name),
         quote!(#gradients #apply #backward #forward_mode),
         quote!(#within),
     ]

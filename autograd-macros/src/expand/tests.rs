@@ -324,6 +324,33 @@ fn gradcheck() {
     expect_file!["./snapshots/gradcheck.rs"].assert_eq(&text);
 }
 
+#[test]
+fn gradients_by_name() {
+    let item = quote! {
+        impl<T: Element, D: Dimension, F> Blend<T, D, F> {
+            #[forward]
+            pub(crate) fn forward(a: ArrayView<T, D>, b: Option<ArrayView<T, D>>, parts: &[ArrayView1<f32>]) -> Array<T, D> {
+                todo!()
+            }
+
+            #[backward]
+            fn backward(grad_output: ArrayView<T, D>) -> Result<BlendGradients<T, D>, Unfit> {
+                todo!()
+            }
+        }
+    };
+    let expanded = custom_function(quote!(), item);
+    let file: syn::File = syn::parse2(expanded.clone()).unwrap_or_else(|_| panic!("{expanded}"));
+    let is_shown = |item: &syn::Item| matches!(item, syn::Item::Struct(_) | syn::Item::Const(_));
+    let text = prettyplease::unparse(&syn::File {
+        shebang: None,
+        attrs: Vec::new(),
+        items: file.items.into_iter().filter(is_shown).collect(),
+        frontmatter: None,
+    });
+    expect_file!["./snapshots/gradients_by_name.rs"].assert_eq(&text);
+}
+
 /// Whatever the attribute is put on, and whatever is in it, the expansion is an error and nothing else.
 #[test]
 fn nonsense_is_an_error() {

@@ -16,7 +16,7 @@ pub(super) fn runtime(definition: &Definition, default_crate: &str) -> TokenStre
     quote!(#root::__private)
 }
 
-/// Returns `LinearFunctionContext` or `LinearFunctionNeedsInputGrad`.
+/// Returns `LinearFunctionContext`, `LinearFunctionGradients` or `LinearFunctionNeedsInputGrad`.
 pub(super) fn beside(definition: &Definition, suffix: &str) -> Ident {
     format_ident!("{}{suffix}", definition.ident, span = at(&definition.ident))
 }

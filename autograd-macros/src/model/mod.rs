@@ -152,6 +152,8 @@ pub(crate) struct Derivative {
     pub(crate) parameters: Vec<Parameter>,
     /// The returned types: the gradients of the inputs that it covers, or a tangent for each differentiable output.
     pub(crate) returns: Type,
+    /// Whether it returns gradients in the generated struct, by the names of their inputs.
+    pub(crate) by_name: bool,
     /// The written `Result<…>` in which it returns them, if it may fail.
     pub(crate) fallible: Option<Type>,
     /// Whether what it computes is not to be differentiated, though it takes tensors.
@@ -483,6 +485,7 @@ impl Derivative {
         let mut forms = self.parameters.iter().filter_map(|asked| asked.form);
         match forms.next() {
             Some(form) => form.is_tensor(),
+            None if self.by_name => false,
             None => self
                 .returned_types()
                 .into_iter()

@@ -250,9 +250,14 @@ pub(super) fn dropped(
         let mut is_refused = method.sig.asyncness.is_some()
             || parameters::twice(&method.sig).is_some()
             || lifetimes::undeclared(&method.sig, &block.generics).is_some();
-        for_each_word(method.sig.inputs.to_token_stream(), &mut |word| {
+        let sig = [
+            method.sig.inputs.to_token_stream(),
+            method.sig.output.to_token_stream(),
+        ];
+        for_each_word(sig.into_iter().collect(), &mut |word| {
             let word = word.to_string();
-            let is_generated = word.ends_with("NeedsInputGrad") || word.ends_with("Context");
+            let generated = ["NeedsInputGrad", "Context", "Gradients"];
+            let is_generated = generated.iter().any(|ending| word.ends_with(ending));
             is_refused |= is_generated && !has_forward;
         });
         if !method.helpers.is_empty() && (is_unreadable || is_refused) {

@@ -67,6 +67,7 @@ use crate::place::{Mistake, Place};
 use crate::types::Floats;
 
 pub(crate) use arguments::{is_bare, known, path_to, read, runtime};
+pub(crate) use returns::struct_of_gradients;
 
 /// A function with mistakes: all of them, and what could be read in spite of them.
 #[derive(Default)]
@@ -345,6 +346,7 @@ fn read_backwards(
     if backwards.len() == methods.len() && is_whole && are_covered && are_read {
         asked::every_gradient_is_used(methods, &backwards, context);
     }
+    returns::one_is_by_name(&backwards, context);
     if context.diagnostics.len() == mistakes {
         asked::the_context_is_useful(&backwards, context);
     }
@@ -363,6 +365,7 @@ fn derivative(
     let derivative = returns::read(sig, asker, context).map(|(returns, fallible)| Derivative {
         ident: sig.ident.clone(),
         parameters,
+        by_name: returns::is_by_name(&returns, asker, context),
         returns,
         fallible,
         once: matches!(asker, Asker::Backward { options, .. } if options.once),

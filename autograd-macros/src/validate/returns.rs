@@ -5,8 +5,8 @@ use syn::{Ident, ReturnType, Signature, Type};
 use super::agreement::{self, Expected};
 use super::asked::Asker;
 use super::context::Context;
-use crate::diagnostics::{count, list};
-use crate::model::{Forward, Returned, tuple_elements};
+use crate::diagnostics::{count, distance, list};
+use crate::model::{Backward, Definition, Forward, Returned, tuple_elements};
 use crate::show::show;
 use crate::types::{
     self, Form, Kind, TensorType, last_segment, option_of, peel, result_of, vec_of,
@@ -38,6 +38,9 @@ pub(super) fn read(
     let within = result_of(written).filter(|_| may_fail);
     let ty = within.unwrap_or(written);
     let fallible = within.map(|_| (**written).clone());
+    if may_fail && is_near_the_struct(ty, &due, context) {
+        return Some((ty.clone(), fallible));
+    }
     // What a backward function covers may be unknown; that has been reported.
     if !matches!(asker, Asker::Backward { covers, .. } if !covers.complete) {
         let found = as_many(ty, &due, context)?;
@@ -76,6 +79,77 @@ fn due<'a>(asker: &Asker<'_>, forward: &'a Forward) -> Vec<Due<'a>> {
             };
             outputs.map(tangent).collect()
         }
+    }
+}
+
+/// Returns whether a backward function returns the generated struct of its gradients.
+pub(super) fn is_by_name(ty: &Type, asker: &Asker<'_>, context: &Context<'_>) -> bool {
+    let name = struct_of_gradients(context.definition);
+    matches!(asker, Asker::Backward { .. })
+        && last_segment(ty).is_some_and(|last| last.ident == name)
+}
+
+/// Returns `LinearFunctionGradients`.
+pub(crate) fn struct_of_gradients(definition: &Definition) -> String {
+    format!("{}Gradients", definition.ident)
+}
+
+/// Several gradients may be returned in the generated struct, under its name.
+///
+/// ```text
+/// #[backward(q)]
+/// fn grad_q(grad_output: ArrayView2<f64>) -> AttentionGradients
+/// //                                         ^^^^^^^^^^^^^^^^^^ `AttentionGradients` is for several gradients
+/// #[backward]
+/// fn backward(grad_output: ArrayView2<f64>) -> AttentionGradient
+/// //                                           ^^^^^^^^^^^^^^^^^ there is no type `AttentionGradient`
+/// ```
+///
+/// Returns whether that is meant.
+fn is_near_the_struct(ty: &Type, due: &[Due<'_>], context: &mut Context<'_>) -> bool {
+    /// An alias of the author's may have another ending.
+    const LETTERS: usize = 2;
+    let name = struct_of_gradients(context.definition);
+    let Some(last) = last_segment(ty) else {
+        return false;
+    };
+    let distance = distance(&last.ident.to_string(), &name);
+    if distance > LETTERS {
+        return false;
+    }
+    if distance > 0 {
+        let message = format!("there is no type `{}`", last.ident);
+        let help = format!("the generated struct of the gradients is `{name}`");
+        context.diagnostics.error_with_help(ty, &message, &help);
+    } else if let [only] = due {
+        let message = format!("`{name}` is for several gradients, and this is one");
+        let help = format!("return {}", wanted(std::slice::from_ref(only)));
+        context.diagnostics.error_with_help(ty, &message, &help);
+    }
+    true
+}
+
+/// The generated struct has the gradients of one backward function.
+///
+/// ```text
+/// #[backward(q, k)]
+/// fn grad_scores(grad_output: ArrayView2<f64>) -> AttentionGradients
+/// #[backward(v, bias)]
+/// fn grad_values(grad_output: ArrayView2<f64>) -> AttentionGradients
+/// //                                              ^^^^^^^^^^^^^^^^^^ `grad_scores` returns `AttentionGradients` already
+/// ```
+pub(super) fn one_is_by_name(backwards: &[Backward], context: &mut Context<'_>) {
+    let mut functions = backwards.iter().map(|backward| &backward.function);
+    let Some(first) = functions.find(|function| function.by_name) else {
+        return;
+    };
+    for other in functions.filter(|function| function.by_name) {
+        let name = struct_of_gradients(context.definition);
+        let message = format!("`{}` returns `{name}` already", first.ident);
+        let help = "return a tuple here, or all gradients by one function";
+        context
+            .diagnostics
+            .error_with_help(&other.returns, &message, help);
     }
 }
 

@@ -149,4 +149,116 @@ mod other_order {
     }
 }
 
+mod by_an_unknown_name {
+    use super::*;
+    pub struct Mul;
+    #[custom_function]
+    impl Mul {
+        #[forward]
+        pub fn forward(input: ArrayView1<f64>, weight: ArrayView1<f64>) -> Array1<f64> { &input * &weight }
+        #[backward]
+        fn backward(grad_output: ArrayView1<f64>, input: ArrayView1<f64>, weight: ArrayView1<f64>) -> MulGradients {
+            MulGradients { input: &grad_output * &weight, wieght: &grad_output * &input }
+        }
+    }
+}
+
+mod by_name_one_missing {
+    use super::*;
+    pub struct Mul;
+    #[custom_function]
+    impl Mul {
+        #[forward]
+        pub fn forward(input: ArrayView1<f64>, weight: ArrayView1<f64>) -> Array1<f64> { &input * &weight }
+        #[backward]
+        fn backward(grad_output: ArrayView1<f64>, weight: ArrayView1<f64>) -> MulGradients {
+            MulGradients { input: &grad_output * &weight }
+        }
+    }
+}
+
+mod by_name_twice {
+    use super::*;
+    pub struct Mul;
+    #[custom_function]
+    impl Mul {
+        #[forward]
+        pub fn forward(input: ArrayView1<f64>, weight: ArrayView1<f64>) -> Array1<f64> { &input * &weight }
+        #[backward]
+        fn backward(grad_output: ArrayView1<f64>, input: ArrayView1<f64>, weight: ArrayView1<f64>) -> MulGradients {
+            let weight = &grad_output * &weight;
+            MulGradients { input: weight.clone(), input: weight, weight: &grad_output * &input }
+        }
+    }
+}
+
+mod by_name_of_one {
+    use super::*;
+    pub struct Mul;
+    #[custom_function]
+    impl Mul {
+        #[forward]
+        pub fn forward(input: ArrayView1<f64>, weight: ArrayView1<f64>) -> Array1<f64> { &input * &weight }
+        #[backward(input)]
+        fn grad_input(grad_output: ArrayView1<f64>, weight: ArrayView1<f64>) -> MulGradients {
+            MulGradients { input: &grad_output * &weight }
+        }
+        #[backward(weight)]
+        fn grad_weight(grad_output: ArrayView1<f64>, input: ArrayView1<f64>) -> Array1<f64> { &grad_output * &input }
+    }
+}
+
+mod by_name_in_two_functions {
+    use super::*;
+    pub struct Four;
+    #[custom_function]
+    impl Four {
+        #[forward]
+        pub fn forward(
+            a: ArrayView1<f64>,
+            b: ArrayView1<f64>,
+            c: ArrayView1<f64>,
+            d: ArrayView1<f64>,
+        ) -> Array1<f64> {
+            &a + &b + c + d
+        }
+        #[backward(a, b)]
+        fn first(grad_output: ArrayView1<f64>) -> FourGradients {
+            FourGradients { a: grad_output.to_owned(), b: grad_output.to_owned() }
+        }
+        #[backward(c, d)]
+        fn second(grad_output: ArrayView1<f64>) -> FourGradients {
+            FourGradients { c: grad_output.to_owned(), d: grad_output.to_owned() }
+        }
+    }
+}
+
+mod struct_misspelled {
+    use super::*;
+    pub struct Mul;
+    #[custom_function]
+    impl Mul {
+        #[forward]
+        pub fn forward(input: ArrayView1<f64>, weight: ArrayView1<f64>) -> Array1<f64> { &input * &weight }
+        #[backward]
+        fn backward(grad_output: ArrayView1<f64>, input: ArrayView1<f64>, weight: ArrayView1<f64>) -> MulGradient {
+            MulGradient { input: &grad_output * &weight, weight: &grad_output * &input }
+        }
+    }
+}
+
+mod struct_of_a_wrong_backward {
+    use super::*;
+    pub struct Mul;
+    #[custom_function]
+    impl Mul {
+        #[forward]
+        pub fn forward(input: ArrayView1<f64>, weight: ArrayView1<f64>) -> Array1<f64> { &input * &weight }
+        #[backward(input, wieght)]
+        fn backward(grad_output: ArrayView1<f64>, input: ArrayView1<f64>, weight: ArrayView1<f64>) -> MulGradients {
+            MulGradients { input: &grad_output * &weight, weight: &grad_output * &input }
+        }
+    }
+}
+
 fn main() {}
