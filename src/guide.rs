@@ -65,6 +65,7 @@ pub mod autograd_inside {}
 ///
 /// [`vmap`]: crate::functional::vmap
 /// [`functional`]: crate::functional
+/// [`ExampleError`]: crate::functional::ExampleError
 /// [`checkpoint`]: fn@crate::checkpoint
 pub mod many_examples {}
 

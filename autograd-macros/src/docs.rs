@@ -6,7 +6,8 @@ use syn::{Expr, ExprLit, Ident, Lit, Meta};
 
 use crate::diagnostics::list;
 use crate::model::{
-    Definition, Forward, FreeFunction, FunctionKind, FunctionModel, Input, Order, Returned, Saved,
+    Batch, Definition, Forward, FreeFunction, FunctionKind, FunctionModel, Input, Order, Returned,
+    Saved,
 };
 use crate::show::show;
 use crate::types::Kind;
@@ -21,6 +22,61 @@ pub(crate) fn apply(model: &FunctionModel) -> TokenStream {
     let own = authors.is_empty().then(|| doc(&[own]));
     let table = table(model);
     quote!(#(#authors)* #own #table)
+}
+
+/// Documents `apply_batch`.
+pub(crate) fn apply_batch(model: &FunctionModel, batch: &Batch) -> TokenStream {
+    let (definition, forward) = (&model.definition, &model.forward);
+    let mut lines = vec![
+        format!(
+            "Applies `{}` to each example of a batch, on all threads.",
+            definition.item()
+        ),
+        String::new(),
+        batch_axes(forward, batch),
+    ];
+    let shared = forward.inputs.iter().zip(&batch.is_batched);
+    let shared = shared.filter(|(_, is_batched)| !**is_batched);
+    let shared = list(shared.map(|(input, _)| input.name.to_string()));
+    if !shared.is_empty() {
+        lines.push(format!(
+            "The examples share {shared}; gradients of shared tensors are added in the order of the examples."
+        ));
+    }
+    lines.extend([
+        "Values and gradients have the same bits on any number of threads.".to_owned(),
+        String::new(),
+    ]);
+    if forward.fallible.is_some() {
+        lines.extend([
+            "# Errors".to_owned(),
+            "The error of the first example that has one, with its position.".to_owned(),
+            String::new(),
+        ]);
+    }
+    lines.extend([
+        "# Panics".to_owned(),
+        "If the batches differ in the number of examples, if outputs of examples differ in their shapes, or if an \
+         example panics, with its position."
+            .to_owned(),
+    ]);
+    doc(&lines)
+}
+
+/// Describes which tensors of a batch have an axis for the examples.
+fn batch_axes(forward: &Forward, batch: &Batch) -> String {
+    let inputs = forward.inputs.iter().zip(&batch.is_batched);
+    let batched = inputs.filter(|(_, is_batched)| **is_batched);
+    let batched = list(batched.map(|(input, _)| input.name.to_string()));
+    let mut outputs = forward.outputs();
+    let values = if outputs.any(|output| output.tensor.is_none()) {
+        "; what is not a tensor is returned as a `Vec`"
+    } else {
+        ""
+    };
+    format!(
+        "The examples are along a first axis of {batched} and of the tensors that it returns{values}."
+    )
 }
 
 /// Returns the documentation of forward, or else of the block, as a string.
@@ -114,6 +170,17 @@ pub(crate) fn table(model: &FunctionModel) -> TokenStream {
             let rule = "It has a rule for forward mode.".to_owned();
             lines.extend(jvp.as_ref().map(|_| rule));
         }
+    }
+    if let Some(batch) = &model.batch {
+        let of = if model.definition.kind.free().is_some() {
+            format!("{}::", model.definition.ident)
+        } else {
+            String::new()
+        };
+        let axes = batch_axes(forward, batch);
+        lines.push(format!(
+            "`{of}apply_batch` applies it to each example of a batch. {axes}"
+        ));
     }
     if let Some(vmap) = vmap {
         let inputs = forward.inputs.iter().zip(&vmap.mapped);

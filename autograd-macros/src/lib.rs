@@ -300,6 +300,38 @@ use proc_macro::{Span, TokenStream};
 ///
 /// Inputs and outputs are single tensors of fixed ranks, or optional inputs.
 ///
+/// `#[custom_function(batch(q, k, v))]` generates `apply_batch` beside `apply` (for the short form, as a function of the
+/// type: `Linear::apply_batch`). The tensors that it names, and the tensors that it returns, have a first axis more,
+/// for the examples; the examples share all other inputs. Forward and backward run once for each example, on all
+/// threads. Gradients of shared tensors are added in the order of the examples, so that all results have the same bits
+/// on any number of threads. It is differentiable as often as `apply`, also in forward mode.
+///
+/// ```
+/// # use pullback::ndarray::{Array1, Array2, ArrayView1, Axis, array};
+/// # use pullback::prelude::*;
+/// #[custom_function(
+///     batch(x),
+///     grad(x) = &grad_output * &w,
+///     grad(w) = &grad_output * &x,
+/// )]
+/// fn scale(x: ArrayView1<f64>, w: ArrayView1<f64>) -> Array1<f64> {
+///     &x * &w
+/// }
+///
+/// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]);
+/// let w = Tensor::from(array![10.0, 100.0]).set_requires_grad(true);
+/// let y: Tensor2<f64> = Scale::apply_batch(&x, &w);
+/// y.sum().backward()?;
+/// assert_eq!(w.grad(), Some(array![9.0, 12.0]));
+/// # Ok::<(), pullback::Error>(())
+/// ```
+///
+/// An output that is not a tensor is returned as a `Vec`, and the error of a forward that fails as an `ExampleError`,
+/// with the position of the first example that has one. Panics, and errors of backward passes, have the position too.
+/// Values must be `Clone + Sync`. A batch of length 0 has outputs of length 0, whose other lengths are those of the
+/// outputs of an example of zeros: forward runs once on it. Forward may not write to its inputs, and its outputs may be
+/// lists of one length, but not missing.
+///
 /// # Elementwise functions
 ///
 /// `elementwise` on a function that is generic over `Real` makes it a formula for each element, and generates its
@@ -361,6 +393,7 @@ use proc_macro::{Span, TokenStream};
 /// - `name = "linear"`: the name that graphs and errors show.
 /// - `crate = path`: the path of the library, if it is not `pullback`.
 /// - `gradcheck(input = [3, 4], weight = [5, 4], constant = 2.5)`: generates a test.
+/// - `batch(input)`: generates `apply_batch`, see above.
 ///
 /// # The generated test
 ///
@@ -383,7 +416,7 @@ use proc_macro::{Span, TokenStream};
 ///
 /// # Generated
 ///
-/// - `apply`, and the trait `Function`.
+/// - `apply`, and the trait `Function`; `apply_batch`, if asked for.
 /// - The structs `LinearFunctionContext` and `LinearFunctionNeedsInputGrad`, where a backward function asks for them, and
 ///   `LinearFunctionGradients`, where one returns it.
 /// - The test, if asked for.

@@ -3,6 +3,7 @@
 #![allow(unreachable_pub, reason = "a test has no public items")]
 
 mod backward;
+mod batches;
 mod behaviors;
 mod browser;
 mod by_name;

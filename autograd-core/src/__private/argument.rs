@@ -4,6 +4,7 @@
 
 use ndarray::{Array, ArrayView, Dimension};
 
+use crate::erased::AnyTensor;
 use crate::function::ForwardCall;
 use crate::saved::{Saved, SavedList};
 use crate::tape::Edge;
@@ -43,6 +44,9 @@ pub trait Argument: View + Save {
 
     /// Returns the shapes of the tensors, for a message.
     fn shapes(self) -> Vec<Shape>;
+
+    /// Returns the tensors.
+    fn erased(self) -> Vec<AnyTensor>;
 
     /// Returns the primal below the depth of `call`, and the tangent.
     fn split(self, call: &mut ForwardCall) -> (Self::Primal, Self::Tangent);
@@ -87,6 +91,10 @@ impl<T: Element, D: Dimension> Argument for &Tensor<T, D> {
 
     fn shapes(self) -> Vec<Shape> {
         vec![self.to_shape()]
+    }
+
+    fn erased(self) -> Vec<AnyTensor> {
+        vec![AnyTensor::new(self.clone())]
     }
 
     fn split(self, call: &mut ForwardCall) -> (Self::Primal, Self::Tangent) {
@@ -134,6 +142,10 @@ impl<T: Element, D: Dimension> Argument for Option<&Tensor<T, D>> {
 
     fn shapes(self) -> Vec<Shape> {
         self.into_iter().map(Tensor::to_shape).collect()
+    }
+
+    fn erased(self) -> Vec<AnyTensor> {
+        self.into_iter().flat_map(Argument::erased).collect()
     }
 
     fn split(self, call: &mut ForwardCall) -> (Self::Primal, Self::Tangent) {
@@ -184,6 +196,10 @@ impl<T: Element, D: Dimension> Argument for &[&Tensor<T, D>] {
 
     fn shapes(self) -> Vec<Shape> {
         self.iter().map(|tensor| tensor.to_shape()).collect()
+    }
+
+    fn erased(self) -> Vec<AnyTensor> {
+        self.iter().flat_map(|tensor| tensor.erased()).collect()
     }
 
     fn split(self, call: &mut ForwardCall) -> (Self::Primal, Self::Tangent) {

@@ -13,13 +13,16 @@ pub use crate::array::PackedShape;
 pub use crate::catalogue::Entry;
 pub use crate::elementwise::{Derivatives, Elementwise, values};
 pub use crate::error::Error;
-pub use crate::error::panic::{Panic, caught};
+pub use crate::error::panic::{Panic, catching_passes, caught};
 pub use crate::function::{
     Call, EdgeList, ForwardCall, Function, GradOutput, GradOutputs, InPlace, InputSignature,
     IntoGradient, IntoGradients, IntoOutput, IntoSource, IntoTangent, IntoTangents, Lists, Once,
     Order, Origin, OutputList, OutputSignature, Restore, Rule, SavedItem, SavedItems, SavedNumber,
-    SavedSignature, SavedValue, Signature, attach, forward_panicked, meta, record, shapes_of,
+    SavedSignature, SavedValue, Signature, attach, forward_panicked, forward_panicked_at, meta,
+    record, record_at, shapes_of,
 };
+pub use crate::functional::ExampleError;
+pub use crate::functional::vmap::{BatchCall, BatchExample, BatchInput, BatchOutputs};
 pub use crate::gradcheck::Gradcheck;
 pub use crate::gradcheck::batch::{EXAMPLES, batch, example, vmap};
 pub use crate::gradcheck::generated::{
@@ -210,6 +213,31 @@ impl<V: Clone + Send + Sync + 'static> SaveValue for V {
     fn into_saved(self) -> SavedValue<V> {
         SavedValue::new(self)
     }
+}
+
+/// A value that the examples of a batch share.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be shared by the examples of a batch: it must be `Clone + Sync`",
+    label = "each example gets a copy of it",
+    note = "derive `Clone`; in place of what threads cannot share (`Rc`, `RefCell`, a raw pointer), take `Arc` and \
+            `Mutex`"
+)]
+pub trait ShareValue {}
+
+#[diagnostic::do_not_recommend]
+impl<V: Clone + Sync> ShareValue for V {}
+
+/// Does nothing: examples can share the value.
+pub fn is_shared<V: ShareValue>(_: &V) {}
+
+/// The result of a function that can fail, under any name.
+pub trait Fallible {
+    /// The error.
+    type Error;
+}
+
+impl<R, E> Fallible for Result<R, E> {
+    type Error = E;
 }
 
 /// Saves a value if a backward function that needs it can be called.

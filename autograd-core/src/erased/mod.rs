@@ -14,7 +14,7 @@ use crate::array::Buffer;
 use crate::tape::{AnyGradient, Edge, Gradient};
 use crate::tape::{Failure, RawTensor, Tangent};
 use crate::tensor::{Tensor, TensorD};
-use autograd_kernels::{Any, Element, ElementType, Family};
+use autograd_kernels::{Any, Element, ElementType, Family, Shape};
 
 /// A tensor of either element type and any rank.
 ///
@@ -236,9 +236,20 @@ impl AnyTensor {
 
     /// Returns zeros of the same shape.
     pub(crate) fn zeros(&self) -> Self {
-        either!(self, map tensor => {
-            Tensor::constant(Buffer::filled(tensor.to_shape(), Element::from_f64(0.0)))
-        })
+        self.zeros_of(&Shape::from(self.shape()))
+    }
+
+    /// Returns zeros of this shape, of the same element type.
+    pub(crate) fn zeros_of(&self, shape: &Shape) -> Self {
+        Self::zeros_of_type(self.element_type(), shape)
+    }
+
+    /// Returns zeros of this element type and shape.
+    pub(crate) fn zeros_of_type(ty: ElementType, shape: &Shape) -> Self {
+        match ty {
+            ElementType::F32 => Self::F32(Tensor::constant(Buffer::filled(shape.clone(), 0.0))),
+            ElementType::F64 => Self::F64(Tensor::constant(Buffer::filled(shape.clone(), 0.0))),
+        }
     }
 
     pub(crate) fn into_typed<T: Element, D: Dimension>(self) -> Tensor<T, D> {

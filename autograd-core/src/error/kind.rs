@@ -171,11 +171,12 @@ pub enum ErrorKind {
         /// The error of a backward pass through the gradients.
         backward: Error,
     },
-    /// The function that [`vmap`](crate::functional::vmap) called returned an error.
+    /// The function that [`vmap`](crate::functional::vmap) called returned an error, or a backward pass through an example
+    /// of `apply_batch` has one.
     Example {
         /// The example's position along the axis, from 0.
         example: usize,
-        /// The error that the function returned.
+        /// The error of the example.
         error: Error,
     },
     /// A pass from outside reached an example of [`vmap`](crate::functional::vmap), through a tensor that left the
@@ -378,7 +379,9 @@ impl ErrorKind {
             Self::NeitherMode { forward, backward } => {
                 write!(f, "{forward}; backward passes cannot replace it: {backward}")
             }
-            Self::Example { example, error } => write!(f, "example {example} of `vmap`: {error}"),
+            Self::Example { example, error } => {
+                write!(f, "example {example} of `{function}`: {error}")
+            }
             Self::LeftExample { example } => write!(
                 f,
                 "a tensor of example {example} of `vmap` left the example by another way than the function's \

@@ -106,6 +106,27 @@ impl Error {
         error
     }
 
+    /// Returns the error with the example of a batch whose pass it is of.
+    pub(crate) fn of_example(
+        mut self,
+        example: usize,
+        function: &'static str,
+        at: &'static Location<'static>,
+    ) -> Self {
+        let source = self.0.source.clone();
+        if self.0.at == Some(at) {
+            // It is written once.
+            Arc::make_mut(&mut self.0).at = None;
+        }
+        let mut of_example = ErrorKind::Example {
+            example,
+            error: self,
+        }
+        .of(function, at);
+        Arc::make_mut(&mut of_example.0).source = source;
+        of_example
+    }
+
     /// Returns the failed gradient check, to add the names of its function and input.
     pub(crate) fn mismatch_mut(&mut self) -> Option<&mut Mismatch> {
         match &mut Arc::make_mut(&mut self.0).kind {
@@ -174,7 +195,11 @@ struct Message<'a>(&'a Inner);
 impl fmt::Display for Message<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(Inner { kind, function, .. }) = self;
-        kind.write(function.unwrap_or("a function"), f)
+        let unnamed = match kind {
+            ErrorKind::Example { .. } => "vmap",
+            _ => "a function",
+        };
+        kind.write(function.unwrap_or(unnamed), f)
     }
 }
 

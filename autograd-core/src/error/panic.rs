@@ -58,7 +58,7 @@ impl Panic {
     }
 
     /// Unwinds to the end of the pass, which [`catching_passes`] passes on.
-    pub(crate) fn pass_on_later(self, place: &Place<'_>) -> ! {
+    pub(crate) fn pass_on_later(self, place: &dyn fmt::Display) -> ! {
         match self.message(place) {
             Ok(message) => resume_unwind(Box::new(InPass(message))),
             Err(other) => resume_unwind(other),
@@ -67,20 +67,28 @@ impl Panic {
 
     /// Returns the message, or the payload if it is not a text.
     fn message(self, place: &dyn fmt::Display) -> Result<String, Box<dyn Any + Send>> {
-        let text = match self.0.downcast::<String>() {
-            Ok(text) => *text,
+        let other = match self.0.downcast::<String>() {
+            Ok(text) => return Ok(format!("{place}: {text}")),
+            Err(other) => other,
+        };
+        let text = match other.downcast::<InPass>() {
+            Ok(message) => message.0,
             Err(other) => (*other.downcast::<&'static str>()?).to_owned(),
         };
         Ok(format!("{place}: {text}"))
     }
 }
 
-/// The message of a panic in a backward function.
+/// The message of a panic in a backward function, or in an example of a batch.
 struct InPass(String);
 
-/// Runs a pass. A panic in a backward function is passed on at the caller's line.
+/// Runs a pass, or the examples of a batch. A panic in a backward function, or in an example, is passed on at the
+/// caller's line.
+///
+/// # Panics
+/// If it panics.
 #[track_caller]
-pub(crate) fn catching_passes<R>(pass: impl FnOnce() -> R) -> R {
+pub fn catching_passes<R>(pass: impl FnOnce() -> R) -> R {
     match caught(pass) {
         Ok(result) => result,
         Err(Panic(payload)) => match payload.downcast::<InPass>() {

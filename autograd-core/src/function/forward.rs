@@ -31,9 +31,14 @@ impl ForwardCall {
     /// Starts an application of a function; `depth` is the largest depth of its inputs.
     #[track_caller]
     pub fn new(function: &'static str, depth: u64) -> Self {
+        Self::at(Location::caller(), function, depth)
+    }
+
+    /// Starts an application at this line.
+    pub fn at(applied_at: &'static Location<'static>, function: &'static str, depth: u64) -> Self {
         Self {
             function,
-            applied_at: Location::caller(),
+            applied_at,
             depth,
             depth_below: 0,
             edges: Vec::new(),

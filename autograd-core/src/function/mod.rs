@@ -23,9 +23,9 @@ pub use in_place::InPlace;
 pub use items::{SavedItem, SavedItems};
 pub use lists::Lists;
 pub use outputs::OutputList;
-pub use panics::{forward_panicked, shapes_of};
+pub use panics::{forward_panicked, forward_panicked_at, shapes_of};
 pub(crate) use record::output_edge;
-pub use record::{IntoOutput, Rule, SavedNumber, SavedValue, attach, meta, record};
+pub use record::{IntoOutput, Rule, SavedNumber, SavedValue, attach, meta, record, record_at};
 pub use signature::{InputSignature, Order, OutputSignature, SavedSignature, Signature};
 
 /// A differentiable function, as [`custom_function`](crate::custom_function) defines it.

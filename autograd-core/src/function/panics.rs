@@ -13,6 +13,25 @@ use autograd_kernels::Shape;
 #[cold]
 #[track_caller]
 pub fn forward_panicked(panic: Panic, signature: &Signature, shapes: &[Vec<Shape>]) -> ! {
+    panic.pass_on(&forward_of(signature, shapes, Location::caller()))
+}
+
+/// Passes on a panic like [`forward_panicked`], of a function applied at this line, to the `catching_passes` around.
+#[cold]
+pub fn forward_panicked_at(
+    applied_at: &'static Location<'static>,
+    panic: Panic,
+    signature: &Signature,
+    shapes: &[Vec<Shape>],
+) -> ! {
+    panic.pass_on_later(&forward_of(signature, shapes, applied_at))
+}
+
+fn forward_of<'a>(
+    signature: &Signature,
+    shapes: &[Vec<Shape>],
+    applied_at: &'static Location<'static>,
+) -> Place<'a> {
     let mut inputs = Vec::new();
     let tensors = signature.inputs.iter().filter(|input| input.tensor);
     for (input, shapes) in tensors.zip(shapes) {
@@ -25,13 +44,13 @@ pub fn forward_panicked(panic: Panic, signature: &Signature, shapes: &[Vec<Shape
             inputs.push((name, shape.clone()));
         }
     }
-    panic.pass_on(&Place {
+    Place {
         part: "forward",
         function: signature.name,
-        applied_at: Location::caller(),
+        applied_at,
         inputs,
         others: Vec::new(),
-    })
+    }
 }
 
 /// Returns the shape of an input that forward has taken by value.

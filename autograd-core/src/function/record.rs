@@ -157,7 +157,24 @@ where
     E: EdgeList,
     O: OutputList,
 {
-    let header = Header::after(edges.edges(), Location::caller());
+    record_at(Location::caller(), rule, edges, saved, outputs)
+}
+
+/// Makes the node of one use of a function, applied at this line.
+#[inline]
+pub fn record_at<S, E, O>(
+    applied_at: &'static Location<'static>,
+    rule: &'static Rule<S>,
+    edges: E,
+    saved: S,
+    outputs: O,
+) -> Node
+where
+    S: SavedItems,
+    E: EdgeList,
+    O: OutputList,
+{
+    let header = Header::after(edges.edges(), applied_at);
     Node::new(
         header,
         FunctionNode {

@@ -28,11 +28,11 @@ mod builder;
 mod call;
 mod depends;
 mod stack;
-mod vmap;
+pub(crate) mod vmap;
 
 pub use blocks::{Jacobian, JacobianRow};
 pub use builder::Functional;
-pub use vmap::{Batch, ExampleOutputs, vmap};
+pub use vmap::{Batch, ExampleError, ExampleOutputs, vmap};
 pub(crate) use vmap::{example, stacked};
 
 use crate::erased::{InputTensors, OutputTensors};

@@ -12,6 +12,11 @@ use autograd_kernels::Shape;
 pub(crate) trait InternalRule: Send + Sync + 'static {
     const NAME: &'static str;
 
+    /// See [`TapeNode::name`].
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
     /// See [`TapeNode::input_name`].
     fn input_name(&self, edge: usize) -> String;
 
@@ -86,7 +91,7 @@ where
     O: AsRef<[PackedShape]> + Send + Sync,
 {
     fn name(&self) -> &'static str {
-        R::NAME
+        self.rule.name()
     }
 
     fn input_name(&self, edge: usize) -> String {

@@ -18,9 +18,54 @@ use crate::docs;
 use crate::model::{Forward, FunctionModel, Input, Returned, Role, Source};
 use crate::types::{Form, Kind, peel};
 
-/// Generates the whole function.
+/// Generates the whole function. If there is an `apply_batch` too, what `apply` does is a function that both call, with
+/// the line of the call: the line of an example is that of the batch.
 pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
-    method(&model.forward, &docs::apply(model), &body(model, p), p)
+    let forward = &model.forward;
+    let (docs, body) = (docs::apply(model), body(model, p));
+    let (probes, gathered) = (probes::statements(model, p), gathered(forward, p));
+    if model.batch.is_none() {
+        return method(forward, &docs, &quote!(#probes #(#gathered)* #body), p);
+    }
+    let (lifetimes, _, where_clause) = forward.generics.split_for_impl();
+    let (name, applied_at) = (located_name(forward), local("applied_at"));
+    let (parameters, returns) = (interface::gathered(forward, p), returns(forward, p));
+    let arguments = forward.inputs.iter().map(|input| {
+        let (name, tensor) = (&input.name, input.tensor.as_ref());
+        let is_list = tensor.is_some_and(|tensor| tensor.kind == Kind::List);
+        if is_list {
+            quote!(&#name[..])
+        } else {
+            quote!(#name)
+        }
+    });
+    // A panic is passed on at the line of the call.
+    let call = quote! {
+        #probes
+        #(#gathered)*
+        let #applied_at = ::core::panic::Location::caller();
+        #p::catching_passes(|| Self::#name(#applied_at, #(#arguments),*))
+    };
+    let apply = method(forward, &docs, &call, p);
+    quote! {
+        #apply
+
+        #[doc(hidden)]
+        fn #name #lifetimes (
+            #applied_at: &'static ::core::panic::Location<'static>,
+            #(#parameters),*
+        ) -> #returns #where_clause {
+            #body
+        }
+    }
+}
+
+/// Returns the name of the function that has what `apply` does.
+pub(super) fn located_name(forward: &Forward) -> Ident {
+    local(format_args!(
+        "__pullback_apply_of_{}",
+        forward.ident.unraw()
+    ))
 }
 
 /// Generates the function around a given body, which the fallback has too.
@@ -79,12 +124,14 @@ fn body(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     } else {
         (None, metas)
     };
-    let record = quote_spanned!(span=> #p::record(#rule, #edges, #saved, #metas));
-    let (probes, forward_mode) = (probes::statements(model, p), forward_mode::turn(forward, p));
-    let gathered = gathered(forward, p);
+    let record = if model.batch.is_some() {
+        let applied_at = local("applied_at");
+        quote_spanned!(span=> #p::record_at(#applied_at, #rule, #edges, #saved, #metas))
+    } else {
+        quote_spanned!(span=> #p::record(#rule, #edges, #saved, #metas))
+    };
+    let forward_mode = forward_mode::turn(model, p);
     quote! {
-        #probes
-        #(#gathered)*
         #forward_mode
         let #edges = #edges_of_inputs;
         let #needs = #needs_of;
@@ -257,7 +304,7 @@ fn call(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     };
     let unrecorded = local("unrecorded");
     let (guard, finished) = in_place(forward, p);
-    let (consumed, run) = caught(forward, run, p);
+    let (consumed, run) = caught(model, run, p);
     quote! {
         #guard
         #consumed
@@ -294,7 +341,8 @@ fn conversions(forward: &Forward, p: &TokenStream) -> Vec<TokenStream> {
 ///
 /// Arrays become tensors inside of the closure: what it returns goes through memory, which costs 8 ns for an array.
 /// Built-in functions have no closure: a panic of a `#[track_caller]` forward then names the caller's line.
-fn caught(forward: &Forward, run: TokenStream, p: &TokenStream) -> (TokenStream, TokenStream) {
+fn caught(model: &FunctionModel, run: TokenStream, p: &TokenStream) -> (TokenStream, TokenStream) {
+    let forward = &model.forward;
     if std::env::var("CARGO_CRATE_NAME").is_ok_and(|name| name == "autograd_core") {
         return (TokenStream::new(), run);
     }
@@ -323,10 +371,17 @@ fn caught(forward: &Forward, run: TokenStream, p: &TokenStream) -> (TokenStream,
         });
     }
     let (returned, panic) = (local("returned"), local("panic"));
+    let (panicked, applied_at) = if model.batch.is_some() {
+        let applied_at = local("applied_at");
+        (local("forward_panicked_at"), Some(quote!(#applied_at,)))
+    } else {
+        (local("forward_panicked"), None)
+    };
     let run = quote! {
         match #p::caught(|| #run) {
             ::core::result::Result::Ok(#returned) => #returned,
-            ::core::result::Result::Err(#panic) => #p::forward_panicked(
+            ::core::result::Result::Err(#panic) => #p::#panicked(
+                #applied_at
                 #panic,
                 &<Self as #p::Function>::SIGNATURE,
                 &[#(#shapes),*],

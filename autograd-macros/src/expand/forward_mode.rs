@@ -25,8 +25,10 @@ fn name(forward: &Forward) -> Ident {
 }
 
 /// Generates the statement of `apply` that calls it: the largest depth counts, whatever input has it.
-pub(super) fn turn(forward: &Forward, p: &TokenStream) -> TokenStream {
+pub(super) fn turn(model: &FunctionModel, p: &TokenStream) -> TokenStream {
+    let forward = &model.forward;
     let (name, depth) = (name(forward), local("depth"));
+    let applied_at = applied_at(model).map(|applied_at| quote!(#applied_at,));
     let depths = forward.inputs.iter().filter_map(|input| {
         let reference = reference(input, input.tensor.as_ref()?);
         Some(quote!(#p::Argument::depth(#reference)))
@@ -43,9 +45,14 @@ pub(super) fn turn(forward: &Forward, p: &TokenStream) -> TokenStream {
     quote! {
         let #depth = #p::largest([#(#depths),*]);
         if #depth > 0 {
-            return Self::#name(#depth, #(#inputs),*);
+            return Self::#name(#applied_at #depth, #(#inputs),*);
         }
     }
+}
+
+/// Returns the variable with the line of the call, where that is an argument.
+fn applied_at(model: &FunctionModel) -> Option<Ident> {
+    model.batch.as_ref().map(|_| local("applied_at"))
 }
 
 /// Generates the whole function.
@@ -59,20 +66,39 @@ pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let splits = inputs().filter_map(|(index, input)| split(index, input, jvp.as_ref(), p));
     let saved =
         inputs().filter_map(|(index, input)| copy_value(index, input, forward, jvp.as_ref(), p));
-    let arguments = forward.inputs.iter().map(argument);
+    let arguments: Vec<TokenStream> = forward
+        .inputs
+        .iter()
+        .map(|input| argument(input, model, p))
+        .collect();
     let question = forward.fallible.is_some().then(|| quote!(?));
     let outputs = forward.outputs().map(|output| &output.name);
     let outputs = interface::tuple(outputs.map(|name| quote!(#name)));
     let finish = finish(model, p);
+    let (parameter, start, apply) = match applied_at(model) {
+        Some(at) => (
+            Some(quote!(#at: &'static ::core::panic::Location<'static>,)),
+            quote!(#p::ForwardCall::at(#at, <Self as #p::Function>::NAME, #depth)),
+            {
+                let apply = super::apply::located_name(forward);
+                quote!(Self::#apply(#at, #(#arguments),*))
+            },
+        ),
+        None => (
+            None,
+            quote!(#p::ForwardCall::new(<Self as #p::Function>::NAME, #depth)),
+            quote!(Self::apply(#(#arguments),*)),
+        ),
+    };
     quote! {
         #[cold]
         #[track_caller]
         #[doc(hidden)]
-        fn #name #lifetimes (#depth: u64, #(#parameters),*) -> #returns #where_clause {
-            let mut #call = #p::ForwardCall::new(<Self as #p::Function>::NAME, #depth);
+        fn #name #lifetimes (#parameter #depth: u64, #(#parameters),*) -> #returns #where_clause {
+            let mut #call = #start;
             #(#splits)*
             #(#saved)*
-            let #outputs = Self::apply(#(#arguments),*) #question;
+            let #outputs = #apply #question;
             #finish
         }
     }
@@ -163,7 +189,7 @@ fn saved_variable(name: &Ident) -> Ident {
 }
 
 /// Returns an argument of `apply`: tensors without the tangents that were taken off.
-fn argument(input: &Input) -> TokenStream {
+fn argument(input: &Input, model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let name = &input.name;
     let Some(TensorInput { ty, kind, .. }) = &input.tensor else {
         return quote!(#name);
@@ -173,6 +199,7 @@ fn argument(input: &Input) -> TokenStream {
             let primal = primal(input);
             quote!(&mut #primal)
         }
+        (_, Kind::List) if model.batch.is_some() => quote!(&#p::references(&#name)),
         (_, Kind::List) => quote!(&#name[..]),
         (false, Kind::Single) => quote!(&#name),
         (false, Kind::Optional) => quote!(::core::option::Option::as_ref(&#name)),

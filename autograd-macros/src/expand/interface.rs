@@ -6,7 +6,7 @@ use syn::{GenericArgument, Lifetime, PathArguments, Type};
 
 use super::tokens::{at, element_and_dimension, is_consumed, option, tensor};
 use crate::model::{Forward, Input, Returned, Role, TensorInput};
-use crate::types::{Kind, peel};
+use crate::types::{Kind, last_segment, peel};
 
 /// Returns whether a call is useless if its result is dropped: a `Result` has to be used already, and what is
 /// written to an input may be its only purpose.
@@ -26,7 +26,7 @@ pub(super) fn gathered(forward: &Forward, p: &TokenStream) -> Vec<TokenStream> {
     inputs.map(|input| parameter(input, false, p)).collect()
 }
 
-fn parameter(input: &Input, takes_any_list: bool, p: &TokenStream) -> TokenStream {
+pub(super) fn parameter(input: &Input, takes_any_list: bool, p: &TokenStream) -> TokenStream {
     let Input { name, ty, .. } = input;
     let Some(TensorInput { ty: form, kind, .. }) = &input.tensor else {
         return quote!(#name: #ty);
@@ -54,7 +54,7 @@ fn parameter(input: &Input, takes_any_list: bool, p: &TokenStream) -> TokenStrea
 }
 
 /// Returns `'a` of `&'a [ArrayView1<f32>]`.
-fn lifetime_of(ty: &Type) -> Option<&Lifetime> {
+pub(super) fn lifetime_of(ty: &Type) -> Option<&Lifetime> {
     match peel(ty) {
         Type::Reference(reference) => reference.lifetime.as_ref(),
         _ => None,
@@ -98,6 +98,17 @@ fn within_result(result: &Type, ok: &TokenStream) -> TokenStream {
         *first = GenericArgument::Type(Type::Verbatim(ok.clone()));
     }
     quote!(#result)
+}
+
+/// Returns the error type of a `Result<…>`.
+pub(super) fn error_of(result: &Type, p: &TokenStream) -> TokenStream {
+    if let Some(segment) = last_segment(result)
+        && let PathArguments::AngleBracketed(bracketed) = &segment.arguments
+        && let Some(GenericArgument::Type(error)) = bracketed.args.iter().nth(1)
+    {
+        return error.to_token_stream();
+    }
+    quote_spanned!(at(result)=> <#result as #p::Fallible>::Error)
 }
 
 /// Returns the expression that `apply` ends with; nothing if it returns nothing.

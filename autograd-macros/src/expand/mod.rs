@@ -3,6 +3,7 @@
 //! The item comes first, as it was written, and is not looked at here. Beside it are:
 //!
 //! - [`apply`]: the function that users call: kernel, node, outputs.
+//! - [`batch`]: `apply_batch`, which calls it for each example of a batch.
 //! - [`interface`]: its signature.
 //! - [`save`]: saving, there, what backward functions ask for.
 //! - [`backward`]: the function that the engine calls: it passes what was saved to the backward functions
@@ -25,6 +26,7 @@
 
 mod apply;
 mod backward;
+mod batch;
 mod bounds;
 mod catalogue;
 mod context;
@@ -97,12 +99,12 @@ fn with_backwards(model: &FunctionModel, root: &TokenStream, p: &TokenStream) ->
     };
     let by_name = context::gradients(model, root);
     let gradients = short::gradients(model.backwards.iter());
-    let apply = apply::function(model, p);
+    let (apply, batch) = (apply::function(model, p), batch::function(model, p));
     let backward = backward::function(model, p);
     let forward_mode = forward_mode::function(model, p);
     [
         quote!(#needs_input_grad #beside #by_name),
-        quote!(#gradients #apply #backward #forward_mode),
+        quote!(#gradients #apply #batch #backward #forward_mode),
         quote!(#within),
     ]
 }

@@ -325,6 +325,42 @@ fn gradcheck() {
 }
 
 #[test]
+fn batch() {
+    let item = quote! {
+        impl<T: Element, D: Dimension> Blend<T, D> {
+            #[forward(outputs(y, count, pieces))]
+            pub fn forward<'a>(
+                q: &'a Tensor<T, D>,
+                mask: Option<Array2<f64>>,
+                parts: &[ArrayView1<f64>],
+                weight: ArrayView2<f64>,
+                mode: Mode,
+            ) -> Result<(Array<T, D>, usize, Vec<Array2<f64>>), Unfit> {
+                todo!()
+            }
+
+            #[backward]
+            fn backward(
+                grad_y: ArrayView<T, D>,
+                grad_pieces: &[ArrayView2<f64>],
+            ) -> (Array<T, D>, Array2<f64>, Vec<Array1<f64>>, Array2<f64>) {
+                todo!()
+            }
+        }
+    };
+    let expanded = custom_function(quote!(batch(q, mask, parts)), item);
+    let file: syn::File = syn::parse2(expanded.clone()).unwrap_or_else(|_| panic!("{expanded}"));
+    let is_shown = |item: &syn::Item| matches!(item, syn::Item::Const(_));
+    let text = prettyplease::unparse(&syn::File {
+        shebang: None,
+        attrs: Vec::new(),
+        items: file.items.into_iter().filter(is_shown).collect(),
+        frontmatter: None,
+    });
+    expect_file!["./snapshots/batch.rs"].assert_eq(&text);
+}
+
+#[test]
 fn gradients_by_name() {
     let item = quote! {
         impl<T: Element, D: Dimension, F> Blend<T, D, F> {

@@ -26,6 +26,7 @@ pub(crate) struct FunctionModel {
     /// The function marked `#[jvp]`.
     pub(crate) jvp: Option<Derivative>,
     pub(crate) vmap: Option<Vmap>,
+    pub(crate) batch: Option<Batch>,
     /// The values that backward functions ask for, in the order inputs, outputs, intermediates.
     pub(crate) saved: Vec<Saved>,
     pub(crate) order: Order,
@@ -166,6 +167,12 @@ pub(crate) struct Vmap {
     /// For each input of forward, whether the examples have their own, along the first axis; they share the others.
     pub(crate) mapped: Vec<bool>,
     pub(crate) is_fallible: bool,
+}
+
+/// `batch(…)`: `apply_batch` is generated.
+pub(crate) struct Batch {
+    /// For each input of forward, whether the examples have their own, along the first axis; they share the others.
+    pub(crate) is_batched: Vec<bool>,
 }
 
 /// A parameter of a backward function or of the `#[jvp]` rule.

@@ -17,7 +17,7 @@ pub(super) fn custom_function(
     in_block: bool,
     diagnostics: &mut Diagnostics,
 ) -> FunctionOptions {
-    const COMMON: [&str; 3] = ["name", "crate", "gradcheck"];
+    const COMMON: [&str; 4] = ["name", "crate", "gradcheck", "batch"];
     const SHORT: [&str; 6] = [
         "elementwise",
         "grad",
@@ -45,6 +45,7 @@ pub(super) fn custom_function(
     for argument in known("custom_function", names, &common, diagnostics) {
         match argument.name.to_string().as_str() {
             "name" => options.name = text(argument, diagnostics),
+            "batch" => options.batch = name_list(argument, diagnostics),
             _ => options.runtime = runtime(argument, diagnostics),
         }
     }

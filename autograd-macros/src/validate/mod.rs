@@ -18,6 +18,7 @@
 //! - [`agreement`]: rank and element type are the same wherever a name appears.
 //! - [`returns`]: what these return.
 //! - [`vmap`]: the function of a batch.
+//! - [`batch`]: the inputs that have a first axis for the examples in `apply_batch`.
 //! - [`order`]: once differentiable, or any number of times.
 //! - [`gradcheck`]: the arguments of the generated test.
 //! - [`elementwise`], [`formula`]: elementwise functions, and their bodies.
@@ -27,6 +28,7 @@
 mod agreement;
 mod arguments;
 mod asked;
+mod batch;
 mod bodies;
 mod bounds;
 mod context;
@@ -59,8 +61,8 @@ use syn::{Ident, ReturnType, Signature};
 use crate::diagnostics::Diagnostics;
 use crate::lower;
 use crate::model::{
-    Backward, Definition, Derivative, Forward, FunctionKind, FunctionModel, Input, Order, Saved,
-    Source, Vmap, Wants,
+    Backward, Batch, Definition, Derivative, Forward, FunctionKind, FunctionModel, Input, Order,
+    Saved, Source, Vmap, Wants,
 };
 use crate::parse::{Attributes, ImplBlock, Item, Method};
 use crate::place::{Mistake, Place};
@@ -76,6 +78,7 @@ pub(crate) struct Rejected {
     pub(crate) definition: Option<Definition>,
     pub(crate) forward: Option<Forward>,
     pub(crate) backwards: Vec<Backward>,
+    pub(crate) batch: Option<Batch>,
     /// Whether `apply` has the signature that was meant.
     pub(crate) apply_is_right: bool,
     /// The functions whose signatures have mistakes: errors in their bodies would only repeat those.
@@ -117,6 +120,7 @@ pub(crate) fn function(
         .and_then(|item| item::block(item, &mut options, place, &mut diagnostics))
         .unzip();
     let asked_for = std::mem::take(&mut options.gradchecks);
+    let batched = options.batch.take();
     let definition = block
         .as_ref()
         .zip(kind)
@@ -125,11 +129,15 @@ pub(crate) fn function(
     let mut rules = Rules::default();
     let mut flawed = Vec::new();
     let mut gradchecks = Vec::new();
+    let mut batch = None;
     if let (Some(block), Some(definition)) = (&block, &definition) {
         (forward, rules) = functions(block, definition, place, &mut flawed, &mut diagnostics);
         if let Some(forward) = forward.as_ref().filter(|_| !diagnostics.is_doubtful) {
             let read = |argument| gradcheck::read(argument, definition, forward, &mut diagnostics);
             gradchecks = asked_for.iter().filter_map(read).collect();
+            batch = batched.and_then(|names| {
+                batch::read(&names, block, definition, forward, &mut diagnostics)
+            });
         }
         forward = forward.filter(|_| !item::has_apply(block, definition));
     }
@@ -154,6 +162,7 @@ pub(crate) fn function(
                 backwards,
                 jvp,
                 vmap,
+                batch,
                 saved,
                 order,
                 gradchecks,
@@ -167,6 +176,7 @@ pub(crate) fn function(
                 apply_is_right: rules.forward_is_right && forward.is_some(),
                 forward,
                 backwards: rules.backwards,
+                batch,
                 flawed,
                 dropped,
                 is_unreadable,

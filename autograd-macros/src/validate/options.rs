@@ -12,6 +12,8 @@ pub(super) struct FunctionOptions {
     pub(super) name: Option<String>,
     pub(super) runtime: Option<Path>,
     pub(super) gradchecks: Vec<Argument>,
+    /// `batch(q, k, v)`
+    pub(super) batch: Option<Names>,
     pub(super) short: ShortArguments,
     /// The order of `elementwise(order = …)`, which makes the function elementwise.
     pub(super) elementwise: Option<usize>,

@@ -76,10 +76,17 @@ fn can_have_an_axis_more(sig: &Signature, context: &mut Context<'_>) -> Option<(
     None
 }
 
+/// Returns whether there is no tensor with one more axis.
+pub(super) fn has_largest_rank(tensor: &TensorType) -> bool {
+    matches!(tensor.content.rank(), Some(Rank::Fixed(LARGEST)))
+}
+
 /// Returns why a tensor cannot have one more axis, if it cannot.
 fn rank(tensor: &TensorType) -> Option<&'static str> {
     match tensor.content.rank() {
-        Some(Rank::Fixed(LARGEST)) => Some("has the largest rank that there is"),
+        Some(Rank::Fixed(_)) if has_largest_rank(tensor) => {
+            Some("has the largest rank that there is")
+        }
         Some(Rank::Fixed(_)) => None,
         _ => Some("has a rank that is not fixed"),
     }

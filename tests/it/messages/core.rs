@@ -196,7 +196,13 @@ fn independent() -> Vec<Error> {
     ]
 }
 
-/// Errors of an example of `vmap`.
+/// x / 2, whose gradient has a wrong shape for numbers above 1.
+#[custom_function(batch(x), grad(x) = Array1::from_elem(1 + usize::from(x[0] > 1.0), grad_output[0] / 2.0))]
+fn misshapen(x: ArrayView1<f64>) -> Array1<f64> {
+    &x / 2.0
+}
+
+/// Errors of an example of `vmap`, and of `apply_batch`.
 fn mapped() -> Vec<Error> {
     let x = Tensor::from(array![[1.0], [2.0]]);
     let of_constant = |x: &Vector| grad(&x.sum(), x);
@@ -211,8 +217,11 @@ fn mapped() -> Vec<Error> {
         &Tensor::from(array![[1.0]]).set_requires_grad(true),
     );
     let kept = kept.into_inner().expect("no panic").expect("a tensor");
+    let of_batch =
+        Misshapen::apply_batch(&Tensor::from(array![[1.0], [2.0]]).set_requires_grad(true));
     vec![
         vmap(of_constant, Axis(0), &x).unwrap_err(),
+        of_batch.sum().backward().unwrap_err(),
         kept.sum().backward().unwrap_err(),
     ]
 }

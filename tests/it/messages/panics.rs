@@ -1,7 +1,7 @@
 //! The messages of panics about shapes and settings, which name the line of the call.
 
 use pullback::functional::{vjp, vmap};
-use pullback::ndarray::{Array1, Array2, Array4, Axis, Ix1, array, s};
+use pullback::ndarray::{Array1, Array2, Array4, ArrayView1, Axis, Ix1, array, s};
 use pullback::nn::{
     BatchNorm1d, Conv1d, Conv2d, Dropout, Embedding, Generator, GroupNorm, LayerNorm, Linear,
     MultiheadAttention, Softmax, Softplus, StateDict, init, save_checkpoint,
@@ -74,7 +74,23 @@ fn tensors() -> Messages {
         vmap(|(x, _)| x.sum(), Axis(0), (&x, &matrix(3, 2)));
         vmap(|x| Tensor::from(Array1::<f64>::zeros(1 + usize::from(x.item() > 1.5))), Axis(0), &x);
         vmap(|x| vec![x.clone(); 1 + usize::from(x.item() > 1.5)], Axis(0), &x);
+        FirstOf::apply_batch(&matrix(2, 3), Some(&matrix(4, 1)), 1);
+        FirstOf::apply_batch(&Tensor::from(array![[0.0, 0.0], [1.0, 0.0]]), None, 1);
+        FirstOf::apply_batch(&Tensor::from(array![[9.0, 0.0]]), None, 2);
+        FirstOf::apply_batch(&matrix(0, 3), None, 4);
     }
+}
+
+/// The first elements of `x`.
+#[custom_function(
+    batch(x, y),
+    grad(x) = grad_output.to_owned(),
+    grad(y) = grad_output.to_owned(),
+)]
+fn first_of(x: ArrayView1<f64>, y: Option<ArrayView1<f64>>, count: usize) -> Array1<f64> {
+    let count = count + usize::from(x[0] > 0.0);
+    assert!(count <= x.len() && y.is_none(), "there are fewer");
+    x.slice(s![..count]).to_owned()
 }
 
 fn squares(list: &[Tensor1<f64>]) -> Vec<Tensor1<f64>> {

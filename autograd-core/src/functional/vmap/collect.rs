@@ -65,7 +65,7 @@ pub(super) fn collect(
     let (unstacked, mut sums) = collector.into_rest();
     for (example, tensor, part) in unstacked {
         let stack = stacks[tensor].get_or_insert_with(|| Stack::of(&part, count));
-        stack.rows().write(example, &part)?;
+        stack.rows().write(example, tensor, &part)?;
     }
     sums.resize_with(axes.len(), || None);
     let collected = axes.iter().zip(stacks).zip(sums);
@@ -132,11 +132,13 @@ enum StackRows<'a> {
 }
 
 impl StackRows<'_> {
-    fn write(&self, example: usize, part: &AnyTensor) -> Result<(), VmapError> {
+    /// Writes the row of an example, of the output of this number.
+    fn write(&self, example: usize, output: usize, part: &AnyTensor) -> Result<(), VmapError> {
         let (Self::F32(_, expected) | Self::F64(_, expected)) = self;
         if part.shape() != &expected[..] {
             return Err(VmapError::Shapes {
                 example,
+                output,
                 expected: Shape::clone(expected),
                 found: Shape::from(part.shape()),
             });
@@ -201,7 +203,7 @@ impl<'a> Collector<'a> {
             }
             match (result.take(), rows) {
                 (None, _) => {}
-                (Some(part), Some(rows)) => rows.write(example, &part)?,
+                (Some(part), Some(rows)) => rows.write(example, tensor, &part)?,
                 (Some(part), None) => locked(&self.unstacked).push((example, tensor, part)),
             }
         }

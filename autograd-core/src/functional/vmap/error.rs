@@ -1,21 +1,24 @@
 //! The reasons why `vmap` returns no outputs.
 
-use std::panic::Location;
-
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use autograd_kernels::Shape;
 
 /// An error or a mistake of an example.
 pub(super) enum VmapError {
     Error(Error),
-    /// The output of an example does not have the shape of the others.
+    /// An output of an example does not have the shape of the others.
     Shapes {
         example: usize,
+        output: usize,
         expected: Shape,
         found: Shape,
     },
     /// The lists of two examples differ in their lengths.
     Lists,
+    /// The function of `apply_batch` returned an error for this example.
+    Returned {
+        example: usize,
+    },
 }
 
 impl From<Error> for VmapError {
@@ -37,18 +40,13 @@ impl VmapError {
                 example,
                 expected,
                 found,
+                ..
             } => panic!(
                 "vmap: example {example} returned a tensor of shape {found}, others returned one of shape {expected}"
             ),
             Self::Lists => panic!("vmap: examples returned lists of tensors of different lengths"),
-        }
-    }
-
-    /// Adds the example that failed.
-    pub(super) fn of(self, example: usize, called_at: &'static Location<'static>) -> Self {
-        match self {
-            Self::Error(error) => ErrorKind::Example { example, error }.at(called_at).into(),
-            other => other,
+            // INVARIANT: only functions of `apply_batch` return it, and a pass runs none of them.
+            Self::Returned { .. } => unreachable!("an error that `apply_batch` returns"),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! `vmap`: one function on each of many examples.
 //!
 //! `schedule` runs examples on all threads, `collect` stacks or sums their results, `node` is the map on the tape,
-//! `batch` has its types and `error` the reasons of failures.
+//! `batch` has its types and `error` the reasons of failures. `apply_batch` maps one function, with the names of its
+//! inputs; `empty` is its node if there is no example.
 //!
 //! # Note [Maps]
 //! Each example is recorded apart: its inputs are parts of the batch with nodes of their own, and the nodes that it
@@ -15,12 +16,15 @@
 //! otherwise would lose them, so it is an error, unless its thread runs the function of that example, or a pass through
 //! the example.
 
+mod apply_batch;
 mod batch;
 mod collect;
+mod empty;
 mod error;
 mod node;
 mod schedule;
 
+pub use apply_batch::{BatchCall, BatchExample, BatchInput, BatchOutputs, ExampleError};
 pub use batch::{Batch, ExampleOutputs};
 
 use std::panic::Location;
@@ -29,7 +33,7 @@ use std::sync::OnceLock;
 use ndarray::{Axis, SliceInfoElem};
 
 use crate::erased::{AnyTensor, InputTensors, OutputTensors, either};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::forward_mode;
 use crate::tape::new_floor;
 use crate::tensor::{Tensor, TensorD};
@@ -39,7 +43,7 @@ use autograd_kernels::{Element, Shape};
 use batch::LengthsOf;
 use collect::{BatchAxis, Results, collect, part};
 use error::VmapError;
-use node::{Example, ExampleRecords, NodeParts};
+use node::{Example, ExampleRecords, Names, NodeParts};
 use schedule::Schedule;
 
 /// Calls `function` with each part of `inputs` along `axis`, on all [threads](crate::kernels::threads), and returns the
@@ -108,8 +112,16 @@ where
     let inputs = inputs.to_tensors();
     let lengths = inputs.lengths();
     let of_outputs: OnceLock<LengthsOf<O::Tensors>> = OnceLock::new();
-    let function = |example: &[AnyTensor]| {
-        let outputs = I::Example::with(lengths, example, |refs| function(refs)).into_result()?;
+    let called_at = Location::caller();
+    let function = |index: usize, example: &[AnyTensor]| {
+        let outputs = I::Example::with(lengths, example, |refs| function(refs)).into_result();
+        let outputs = outputs.map_err(|error| {
+            ErrorKind::Example {
+                example: index,
+                error,
+            }
+            .at(called_at)
+        })?;
         let lengths = outputs.lengths();
         if *of_outputs.get_or_init(|| lengths) == lengths {
             Ok(outputs.into_erased())
@@ -123,15 +135,10 @@ where
         axis,
         count: count(axis, &inputs),
         inputs: &inputs,
-        called_at: Location::caller(),
+        names: None,
+        called_at,
     };
-    let is_plain = forward_mode::is_running() || inputs.iter().any(|input| input.depth() > 0);
-    let outputs = if is_plain {
-        call.composed()
-    } else {
-        call.recorded()
-    };
-    let outputs = match outputs {
+    let outputs = match call.run() {
         Ok(outputs) => outputs,
         Err(error) => return Err(error.into_error()),
     };
@@ -169,8 +176,8 @@ fn count(axis: Axis, inputs: &[AnyTensor]) -> usize {
     count
 }
 
-/// The function of one example.
-type ExampleFn<'f> = dyn Fn(&[AnyTensor]) -> Result<Vec<AnyTensor>, VmapError> + Sync + 'f;
+/// The function of one example, which it gets with its number.
+type ExampleFn<'f> = dyn Fn(usize, &[AnyTensor]) -> Result<Vec<AnyTensor>, VmapError> + Sync + 'f;
 
 /// One call of `vmap`, on tensors of any types.
 struct VmapCall<'f> {
@@ -178,17 +185,24 @@ struct VmapCall<'f> {
     axis: Axis,
     inputs: &'f [AnyTensor],
     count: usize,
+    /// `None` for the map of a closure.
+    names: Option<Names>,
     called_at: &'static Location<'static>,
 }
 
 impl VmapCall<'_> {
-    fn call(&self, example: usize, inputs: &[AnyTensor]) -> Result<Vec<AnyTensor>, VmapError> {
-        let outputs = (self.function)(inputs);
-        outputs.map_err(|error| error.of(example, self.called_at))
+    /// Runs the examples.
+    fn run(self) -> Result<Vec<AnyTensor>, VmapError> {
+        let has_tangent = self.inputs.iter().any(|input| input.depth() > 0);
+        if forward_mode::is_running() || has_tangent {
+            self.composed()
+        } else {
+            self.recorded()
+        }
     }
 
     /// Runs the examples and records them as one node. See Note [Maps].
-    fn recorded(&self) -> Result<Vec<AnyTensor>, VmapError> {
+    fn recorded(self) -> Result<Vec<AnyTensor>, VmapError> {
         let is_recorded = is_grad_enabled();
         let schedule = Schedule::new(false);
         let records = ExampleRecords::new(new_floor(), self.count);
@@ -203,7 +217,7 @@ impl VmapCall<'_> {
                 }
             });
             let inputs: Vec<AnyTensor> = inputs.collect();
-            let outputs = in_example(records.id(index), || self.call(index, &inputs))?;
+            let outputs = in_example(records.id(index), || (self.function)(index, &inputs))?;
             if is_recorded {
                 let edges = |tensors: &[AnyTensor]| {
                     let edges = tensors.iter().map(|tensor| tensor.edge().cloned());
@@ -229,6 +243,7 @@ impl VmapCall<'_> {
             edges: edges.collect(),
             outputs: vec![Some(Axis(0)); values.len()],
             ordered: schedule.ordered,
+            names: self.names,
             called_at: self.called_at,
         };
         let values = records.attach(parts, values);
@@ -243,13 +258,14 @@ impl VmapCall<'_> {
                 .inputs
                 .iter()
                 .map(|input| example(input, self.axis, index));
-            let results = self.call(index, &slices.collect::<Vec<_>>())?;
+            let results = (self.function)(index, &slices.collect::<Vec<_>>())?;
             outputs.resize_with(results.len(), Vec::new);
-            for (parts, part) in outputs.iter_mut().zip(results) {
+            for (output, (parts, part)) in outputs.iter_mut().zip(results).enumerate() {
                 let first = parts.first().unwrap_or(&part);
                 if first.shape() != part.shape() {
                     return Err(VmapError::Shapes {
                         example: index,
+                        output,
                         expected: Shape::from(first.shape()),
                         found: Shape::from(part.shape()),
                     });

@@ -10,6 +10,7 @@ use super::schedule::Schedule;
 use crate::array::PackedShape;
 use crate::engine::gradients_above;
 use crate::erased::AnyTensor;
+use crate::error::panic::caught;
 use crate::error::{Error, ErrorKind};
 use crate::tape::{
     self, BackwardCall, Edge, InternalRule, Node, NoteSaved, Retained, drop_held, internal_node,
@@ -94,6 +95,42 @@ pub(super) struct ExampleRecords {
     each: Vec<OnceLock<(Example, Vec<Edge>)>>,
 }
 
+/// The names of a map that is a function's `apply_batch`.
+pub(super) struct Names {
+    pub(super) function: &'static str,
+    /// Those of the mapped inputs.
+    pub(super) mapped: Vec<String>,
+    /// Those of tensors that the examples share, by the nodes and output numbers of their edges.
+    pub(super) shared: Vec<((usize, u32), String)>,
+}
+
+impl Names {
+    /// Returns what identifies an edge while its tensor is held.
+    pub(super) fn key(edge: &Edge) -> (usize, u32) {
+        (edge.node.0.address(), edge.output_nr)
+    }
+
+    /// Returns the names of captured tensors.
+    fn of_captured<'e>(
+        &self,
+        edges: impl Iterator<Item = &'e Option<Edge>>,
+    ) -> Vec<Option<String>> {
+        let name = |edge: &Option<Edge>| {
+            let key = Self::key(edge.as_ref()?);
+            let named = self.shared.iter().find(|(shared, _)| *shared == key);
+            named.map(|(_, name)| name.clone())
+        };
+        edges.map(name).collect()
+    }
+}
+
+/// The names of a node.
+struct NodeNames {
+    function: &'static str,
+    mapped: Vec<String>,
+    captured: Vec<Option<String>>,
+}
+
 /// The parts of a node beside its examples.
 pub(super) struct NodeParts {
     /// The mapped inputs, then the `grad_outputs` if this map is a derivative.
@@ -105,6 +142,8 @@ pub(super) struct NodeParts {
     pub(super) outputs: Vec<BatchAxis>,
     /// Whether examples run in order.
     pub(super) ordered: bool,
+    /// `None` for the map of a closure.
+    pub(super) names: Option<Names>,
     pub(super) called_at: &'static Location<'static>,
 }
 
@@ -165,7 +204,14 @@ impl ExampleRecords {
             ordered: parts.ordered,
             each: examples,
         };
+        let inputs = parts.inputs.len();
+        let names = parts.names.map(|names| NodeNames {
+            function: names.function,
+            captured: names.of_captured(edges.iter().skip(inputs)),
+            mapped: names.mapped,
+        });
         let map = VmapNode {
+            names,
             inputs: parts.inputs,
             mapped: parts.mapped,
             outputs: parts.outputs,
@@ -194,6 +240,7 @@ struct Examples {
 /// One use of a function on each of many examples. Its inputs are `inputs`, which have a batch axis, and then the
 /// captured tensors, which all examples share. Its gradient under `create_graph` is such a node again.
 struct VmapNode {
+    names: Option<NodeNames>,
     inputs: Vec<BatchAxis>,
     mapped: usize,
     outputs: Vec<BatchAxis>,
@@ -207,6 +254,18 @@ impl VmapNode {
         self.examples.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Returns the name of an input that has one.
+    fn named(&self, edge: usize) -> Option<&String> {
+        let names = self.names.as_ref()?;
+        if edge < self.mapped {
+            return names.mapped.get(edge);
+        }
+        names
+            .captured
+            .get(edge.checked_sub(self.inputs.len())?)?
+            .as_ref()
+    }
+
     /// Returns the batch axis of the input at an edge.
     fn axis(&self, edge: usize) -> BatchAxis {
         self.inputs.get(edge).copied().flatten()
@@ -216,8 +275,16 @@ impl VmapNode {
 impl InternalRule for VmapNode {
     const NAME: &'static str = "Vmap";
 
+    fn name(&self) -> &'static str {
+        self.names
+            .as_ref()
+            .map_or(Self::NAME, |names| names.function)
+    }
+
     fn input_name(&self, edge: usize) -> String {
-        if edge < self.mapped {
+        if let Some(name) = self.named(edge) {
+            name.clone()
+        } else if edge < self.mapped {
             format!("inputs[{edge}]")
         } else if edge < self.inputs.len() {
             format!("grad_outputs[{}]", edge - self.mapped)
@@ -301,11 +368,14 @@ impl VmapBackward<'_> {
             let pass = || records.record(|| self.example(index, &records));
             // Examples that run in order may share what a checkpoint recomputes: it stays until the pass around
             // them ends.
-            let (found, kept) = if schedule.ordered {
-                pass()?
-            } else {
-                cleanup::run_pass(pass)?
+            let run = || {
+                if schedule.ordered {
+                    pass()
+                } else {
+                    cleanup::run_pass(pass)
+                }
             };
+            let (found, kept) = self.naming(index, run)?;
             if !kept.is_empty() {
                 // Each example runs once.
                 let _ = retained[index].set(kept);
@@ -326,9 +396,41 @@ impl VmapBackward<'_> {
             edges: own.chain(seeds).collect(),
             outputs: axes,
             ordered: self.examples.ordered,
+            names: self.names(),
             called_at: self.node.applied_at(),
         };
         Ok((records.attach(parts, found), retained))
+    }
+
+    /// Returns the names for the node of the derivative.
+    fn names(&self) -> Option<Names> {
+        let names = self.map.names.as_ref()?;
+        let captured = self.node.0.edges().iter().skip(self.map.inputs.len());
+        let shared = captured.zip(&names.captured);
+        let shared = shared.filter_map(|(edge, name)| {
+            let key = Names::key(edge.as_ref()?);
+            Some((key, name.clone()?))
+        });
+        Some(Names {
+            function: names.function,
+            mapped: names.mapped.clone(),
+            shared: shared.collect(),
+        })
+    }
+
+    /// Runs the pass through an example. Its error or panic is passed on with the example, if the map is that of a
+    /// function.
+    fn naming<R>(&self, index: usize, pass: impl FnOnce() -> Result<R, Error>) -> Result<R, Error> {
+        let Some(NodeNames { function, .. }) = self.map.names else {
+            return pass();
+        };
+        match caught(pass) {
+            Ok(result) => {
+                let at = self.node.applied_at();
+                result.map_err(|error| error.of_example(index, function, at))
+            }
+            Err(panic) => panic.pass_on_later(&format_args!("example {index} of `{function}`")),
+        }
     }
 
     /// Returns the gradients of one example.
