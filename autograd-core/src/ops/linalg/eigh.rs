@@ -77,7 +77,9 @@ impl<T: Element> Tensor2<T> {
     ///
     /// The sign of an eigenvector is arbitrary. Here the first element whose magnitude is within 1 % of the largest is
     /// positive. Eigenvectors of eigenvalues that are equal to rounding have no derivative: a backward pass that depends on
-    /// them is an error. The gradient of the eigenvalues is right. [`Eigh`](crate::ops::Eigh) has the formula.
+    /// them is an error. The gradient of the eigenvalues is right. A vector whose gradient is exactly 0 counts as one that the
+    /// result does not depend on: where eigenvalues of 0 are equal, V diag(λ) Vᵀ has no error and lacks a part of its
+    /// gradient. [`Eigh`](crate::ops::Eigh) has the formula.
     ///
     /// # Errors
     /// [`NotConverged`](crate::ErrorKind::NotConverged) if an element is infinite or NaN.

@@ -124,7 +124,9 @@ impl<T: Element> Tensor2<T> {
     /// The sign of each pair of singular vectors is arbitrary. Here the first element of a column of U whose magnitude is
     /// within 1 % of the largest is positive. Singular vectors of singular values that are equal to rounding have no
     /// derivative, nor have those of 0 if the matrix is not square: a backward pass that depends on them is an error. The
-    /// gradient of the singular values is right. [`Svd`](crate::ops::Svd) has the formula.
+    /// gradient of the singular values is right. Vectors whose gradient is exactly 0 count as ones that the result does not
+    /// depend on: where singular values of 0 are equal, U diag(σ) Vᵀ has no error and lacks a part of its gradient.
+    /// [`Svd`](crate::ops::Svd) has the formula.
     ///
     /// # Errors
     /// [`NotConverged`](crate::ErrorKind::NotConverged) if an element is infinite or NaN.
