@@ -112,9 +112,11 @@ macro_rules! between_tensors {
     ($Trait:ident, $method:ident, $Function:ident, $f:expr) => {
         between_tensors!($Trait, $method, &Tensor<T, D>, &Tensor<T, E>, |x, y| {
             if let Some((x, y)) = same_shape(x, y) {
-                return x
-                    .zip_plain(y, $f)
-                    .unwrap_or_else(|| $Function::apply(x, y));
+                // Not in a closure, which would be the caller of `apply`.
+                return match x.zip_plain(y, $f) {
+                    Some(result) => result,
+                    None => $Function::apply(x, y),
+                };
             }
             let (x, y) = broadcast(x, y, stringify!($method));
             $Function::apply(&x, &y)
