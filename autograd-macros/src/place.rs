@@ -2,10 +2,10 @@
 //! the name that the short form makes, a block whose method it is, of which the compiler would report many generated
 //! items; and the types with tensors in their fields, of which it would report nothing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use syn::{Data, DeriveInput, Field, Type};
@@ -45,6 +45,40 @@ pub(crate) enum Taken {
 /// The items that this process has expanded, by the names of their types. A name that occurs again may be that of an
 /// item in another module of the file, so the tokens of the file are searched then.
 static EXPANDED: Mutex<BTreeSet<(PathBuf, String)>> = Mutex::new(BTreeSet::new());
+
+/// The names of the functions that a block may have: they name no other item of the file.
+const ROLES: [&str; 3] = ["forward", "backward", "jvp"];
+
+/// The text of a file, with its words. They are found once for all items of a file: compilers run macros without
+/// optimization, and a file with many items is long.
+struct Source {
+    text: String,
+    words: HashSet<String>,
+    /// The names of the functions and types that it defines.
+    defined: HashSet<String>,
+}
+
+impl Source {
+    /// Reads a file, or returns what was read if it has not changed since.
+    fn read(file: &Path) -> Option<Arc<Self>> {
+        static LAST: Mutex<Option<(PathBuf, Arc<Source>)>> = Mutex::new(None);
+        let text = fs::read_to_string(file).ok()?;
+        let mut last = LAST.lock().ok()?;
+        if let Some((path, source)) = &*last
+            && path == file
+            && source.text == text
+        {
+            return Some(Arc::clone(source));
+        }
+        let source = Arc::new(Self {
+            words: words(&text).map(str::to_owned).collect(),
+            defined: defined(&text).map(str::to_owned).collect(),
+            text,
+        });
+        *last = Some((file.to_owned(), Arc::clone(&source)));
+        Some(source)
+    }
+}
 
 /// The attribute that is put above the item, to find it in its file.
 const HERE: &str = "__pullback_here";
@@ -107,23 +141,26 @@ impl<'a> Named<'a> {
     fn place(&self, file: &Path, at: (usize, usize)) -> Option<Place> {
         let key = (file.to_owned(), self.ty.clone());
         let is_first = EXPANDED.lock().ok()?.insert(key);
-        let source = fs::read_to_string(file).ok()?;
-        // A byte order mark is not a token.
-        let source = source.trim_start_matches('\u{feff}');
+        let source = Source::read(file)?;
         // Most files are not taken apart: nothing in them has the name of the function's type, and the item names none of
         // the other functions and types that they define.
-        let is_taken = self.is_function() && (at.1 > 1 || mentions(source, &self.ty));
+        let is_taken = self.is_function() && (at.1 > 1 || source.words.contains(&self.ty));
         let own = text(self.whole);
-        let (own, mut others) = (defined(&own), defined(source));
-        others.retain(|name| *name != self.ty && !own.contains(name));
+        let own: BTreeSet<_> = defined(&own).collect();
         let mut names_one = false;
         for_each_word(self.whole.iter().cloned().collect(), &mut |word| {
-            names_one |= others.contains(&*word.to_string());
+            let word = word.to_string();
+            names_one |= source.defined.contains(&word)
+                && word != self.ty
+                && !own.contains(&*word)
+                && !ROLES.contains(&&*word);
         });
         if is_first && !is_taken && !names_one {
             return None;
         }
-        self.place_in(marked(source, at)?.parse().ok()?, None)
+        // A byte order mark is not a token.
+        let text = source.text.trim_start_matches('\u{feff}');
+        self.place_in(marked(text, at)?.parse().ok()?, None)
     }
 
     /// Returns its place in a file, or in a group of the item `around` it.
@@ -310,20 +347,16 @@ fn parsed(tokens: &[TokenTree]) -> Option<Item> {
     parse::item(tokens.iter().cloned().collect()).ok()
 }
 
-/// Returns whether a text has this word.
-fn mentions(text: &str, word: &str) -> bool {
-    words(text).any(|other| other == word)
-}
-
+/// Returns the words of a text.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|letter: char| !letter.is_alphanumeric() && letter != '_')
 }
 
 /// Returns the names of the functions and types that a text defines.
-fn defined(text: &str) -> BTreeSet<&str> {
+fn defined(text: &str) -> impl Iterator<Item = &str> {
     let keywords = ["fn ", "struct ", "enum "].into_iter();
     let after = keywords.flat_map(|keyword| text.split(keyword).skip(1));
-    after.filter_map(|after| words(after).next()).collect()
+    after.filter_map(|after| words(after).next())
 }
 
 fn is_word(token: &TokenTree, word: &str) -> bool {
