@@ -19,8 +19,8 @@ pub use crate::function::{
     Function, GradOutput, GradOutputs, InPlace, InputSignature, IntoGradient, IntoGradients,
     IntoLength, IntoOutput, IntoSource, IntoTangent, IntoTangents, Length, Lists, Once, Order,
     Origin, OutputList, OutputSignature, Restore, Rule, SavedItem, SavedItems, SavedNumber,
-    SavedSignature, SavedValue, ShapeTable, Signature, TERMS, attach, check_computed,
-    forward_panicked, forward_panicked_at, meta, record, record_at, refused, shapes_of,
+    SavedSignature, SavedValue, ShapeTable, Signature, attach, check_computed, forward_panicked,
+    forward_panicked_at, meta, record, record_at, refused, refused_later, shape_of, shapes_of,
 };
 pub use crate::functional::ExampleError;
 pub use crate::functional::vmap::{BatchCall, BatchExample, BatchInput, BatchOutputs};

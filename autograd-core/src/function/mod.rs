@@ -29,7 +29,7 @@ pub(crate) use record::output_edge;
 pub use record::{IntoOutput, Rule, SavedNumber, SavedValue, attach, meta, record, record_at};
 pub use shapes::{
     ANY, Axes, DeclaredLength, DeclaredShape, Dims, Expected, IntoLength, Length, ShapeTable,
-    TERMS, check_computed, refused,
+    check_computed, refused, refused_later, shape_of,
 };
 pub use signature::{InputSignature, Order, OutputSignature, SavedSignature, Signature};
 

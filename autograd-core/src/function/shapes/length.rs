@@ -83,9 +83,6 @@ impl Neg for Length {
     }
 }
 
-/// No terms, where the numbers of an expression are all written in it.
-pub const TERMS: [(&str, Length); 0] = [];
-
 impl Length {
     /// Returns the length of an axis; `text` is the expression and `terms` what it is computed from.
     #[inline]

@@ -6,13 +6,16 @@
 
 mod length;
 
-pub use length::{IntoLength, Length, TERMS};
+pub use length::{IntoLength, Length};
 
 use std::panic::Location;
 
-use autograd_kernels::Shape;
+use autograd_kernels::{Element, Shape};
+use ndarray::Dimension;
 
+use crate::error::panic::unwind_to_pass;
 use crate::error::{Error, ErrorKind};
+use crate::tensor::Tensor;
 
 /// The declared shapes of a function's inputs.
 #[derive(Debug)]
@@ -61,6 +64,15 @@ pub enum Dims<'a> {
 }
 
 impl<'a> Dims<'a> {
+    /// Returns the shape of a single tensor.
+    #[inline]
+    pub fn only(&self) -> &'a [usize] {
+        match self {
+            Self::One(shape) => shape,
+            Self::Missing | Self::List(_) => &[],
+        }
+    }
+
     fn as_slice(&self) -> &[&'a [usize]] {
         match self {
             Self::One(shape) => std::slice::from_ref(shape),
@@ -193,7 +205,7 @@ impl ShapeTable {
     }
 
     /// Returns the tensors before one, in the order in which they are read.
-    fn before(&self, inputs: &[Dims<'_>], misfit: &Misfit) -> Vec<(usize, usize)> {
+    fn before(inputs: &[Dims<'_>], misfit: &Misfit) -> Vec<(usize, usize)> {
         let tensors = |input: usize| (0..inputs[input].as_slice().len()).map(move |e| (input, e));
         let all = (0..=misfit.input).flat_map(tensors);
         let is_before = |place: &(usize, usize)| *place < (misfit.input, misfit.element);
@@ -219,21 +231,18 @@ impl ShapeTable {
             return Self::declared(&self.inputs[misfit.input], found);
         };
         let found_length = length(misfit.input, &found.1, place);
-        let earlier = self.before(inputs, misfit).into_iter();
+        let earlier = Self::before(inputs, misfit).into_iter();
         let mut earlier =
             earlier.filter_map(|(input, element)| Some((input, element, place_of(input)?)));
-        let (expected, expected_length) = match earlier.next() {
-            Some((input, element, place)) => {
-                let tensor = self.tensor(inputs, input, element);
-                let length = length(input, &tensor.1, place);
-                (tensor, length)
-            }
+        let (expected, expected_length) = if let Some((input, element, place)) = earlier.next() {
+            let tensor = self.tensor(inputs, input, element);
+            let length = length(input, &tensor.1, place);
+            (tensor, length)
+        } else {
             // The same tensor has the axis twice.
-            None => {
-                let first = place_of(misfit.input).unwrap_or(place);
-                let length = length(misfit.input, &found.1, first);
-                (found.clone(), length)
-            }
+            let first = place_of(misfit.input).unwrap_or(place);
+            let length = length(misfit.input, &found.1, first);
+            (found.clone(), length)
         };
         ErrorKind::AxisLength {
             axis: self.axes[axis],
@@ -249,7 +258,7 @@ impl ShapeTable {
         misfit: &Misfit,
         found: (String, Shape),
     ) -> ErrorKind {
-        let mut earlier = self.before(inputs, misfit).into_iter();
+        let mut earlier = Self::before(inputs, misfit).into_iter();
         let has_leading = |(input, _): &(usize, usize)| self.inputs[*input].leading;
         let Some((input, element)) = earlier.find(has_leading) else {
             return Self::declared(&self.inputs[misfit.input], found);
@@ -330,6 +339,9 @@ impl<const N: usize> Expected<'_, N> {
     }
 
     /// Returns the shape, of an output of a fixed rank.
+    ///
+    /// # Panics
+    /// If the shape has another rank: that is a bug of the attribute.
     pub fn to_array<const R: usize>(&self) -> [usize; R] {
         let mut lengths = self.leading.iter().chain(&self.lengths);
         // INVARIANT: declared shapes have the ranks of their types.
@@ -368,11 +380,25 @@ pub fn check_computed<const N: usize>(
     Ok(())
 }
 
+/// Returns the shape of a tensor that forward consumes, or writes to.
+pub fn shape_of<T: Element, D: Dimension>(tensor: &Tensor<T, D>) -> Shape {
+    tensor.to_shape()
+}
+
 /// Panics with the message of an error.
+///
+/// # Panics
+/// Always.
 #[cold]
 #[track_caller]
 pub fn refused(error: &Error) -> ! {
     panic!("{}", error.message())
+}
+
+/// Unwinds with the message of an error to the `catching_passes` around.
+#[cold]
+pub fn refused_later(error: &Error) -> ! {
+    unwind_to_pass(error.message())
 }
 
 #[cfg(test)]
