@@ -202,6 +202,7 @@ pub(super) fn roles<'a>(
         && backwards.is_empty()
         && adjoints.is_empty()
         && is_whole
+        && diagnostics.len() == 0
     {
         has_no_backward(definition, block, &method.sig, diagnostics);
     }
