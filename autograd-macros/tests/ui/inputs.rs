@@ -46,6 +46,19 @@ mod hidden_in_a_tuple {
     }
 }
 
+mod map_of_tensors {
+    use super::*;
+    use std::collections::HashMap;
+    pub struct Sum;
+    #[custom_function]
+    impl Sum {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, others: &HashMap<String, Tensor1<f64>>) -> Array1<f64> { &x * others.len() as f64 }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f64>) -> Array1<f64> { grad_output.to_owned() }
+    }
+}
+
 mod impl_trait {
     use super::*;
     pub struct Map;
