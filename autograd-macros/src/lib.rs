@@ -431,12 +431,22 @@ use proc_macro::{Span, TokenStream};
 /// gradients, to second order and in forward mode, each as one loop. Parameters of the type parameter are tensors, all
 /// others values; `grad(x) = …` replaces a derivative, `elementwise(order = 3)` adds the third order.
 ///
+/// A value that is marked `#[each]` has an entry for each element: `#[each] label: &[i64]` is a slice for callers, of as
+/// many entries as there are elements of an output, in row-major order, and one `i64` in the formula. In
+/// `grad(x, once) = …` the numbers are `f64`, and the function can be differentiated once.
+///
 /// ```
 /// # use pullback::prelude::*;
 /// /// y = x / √(1 + (x/limit)²)
 /// #[custom_function(elementwise, gradcheck(x = [2, 3], limit = [2, 1]))]
 /// pub fn squash<T: Real>(x: T, limit: T) -> T {
 ///     x / (1.0 + (x / limit).powi(2)).sqrt()
+/// }
+///
+/// /// The logarithm of the probability of a label.
+/// #[custom_function(elementwise, gradcheck(x = [3], label = &[0, 1, 1]))]
+/// pub fn log_probability<T: Real>(x: T, #[each] label: &[u8]) -> T {
+///     if label == 1 { -(-x).softplus() } else { -x.softplus() }
 /// }
 /// ```
 ///
