@@ -20,7 +20,7 @@ pub use crate::function::{
     IntoOutput, IntoSource, IntoTangent, IntoTangents, Leading, Length, Lists, Once, Order, Origin,
     OutputList, OutputSignature, Restore, Rule, SavedItem, SavedItems, SavedNumber, SavedSignature,
     SavedValue, ShapeTable, Signature, attach, forward_panicked, forward_panicked_at, meta,
-    nothing_computed, record, record_at, shape_of, shapes_of,
+    nothing_computed, record, record_at, shape_of, shapes_of, shapes_of_dims,
 };
 pub use crate::functional::ExampleError;
 pub use crate::functional::vmap::{BatchCall, BatchExample, BatchInput, BatchOutputs};

@@ -29,7 +29,7 @@ pub(crate) use record::output_edge;
 pub use record::{IntoOutput, Rule, SavedNumber, SavedValue, attach, meta, record, record_at};
 pub use shapes::{
     DeclaredLength, DeclaredShape, Dims, IntoDims, IntoLength, Leading, Length, ShapeTable,
-    nothing_computed, shape_of,
+    nothing_computed, shape_of, shapes_of_dims,
 };
 pub use signature::{InputSignature, Order, OutputSignature, SavedSignature, Signature};
 

@@ -348,6 +348,15 @@ pub(super) fn checks(model: &FunctionModel, p: &TokenStream) -> Checks {
     }
 }
 
+/// Returns the shapes of all tensors for a message, if all have been looked at.
+pub(super) fn of_all(forward: &Forward, p: &TokenStream) -> Option<TokenStream> {
+    let tensors = forward.inputs.iter().enumerate();
+    let mut tensors = tensors.filter(|(_, input)| input.tensor.is_some());
+    let all = tensors.all(|(index, _)| forward.shapes.of_input(index).is_some());
+    let inputs = local("dims");
+    all.then(|| quote!(&#p::shapes_of_dims(&#inputs)))
+}
+
 /// Returns the statement that reads the lengths.
 fn read(model: &FunctionModel, dims: &[TokenStream], p: &TokenStream) -> TokenStream {
     let (table, compute) = (constant(), compute(&model.forward, p));

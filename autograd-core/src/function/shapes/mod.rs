@@ -617,6 +617,17 @@ impl fmt::Display for Expected<'_> {
     }
 }
 
+/// Returns the shapes of the tensors of all inputs, for a message.
+pub fn shapes_of_dims(inputs: &[Dims<'_>]) -> Vec<Vec<Shape>> {
+    let shapes = |dims: &Dims<'_>| {
+        dims.as_slice()
+            .iter()
+            .map(|shape| Shape::from(*shape))
+            .collect()
+    };
+    inputs.iter().map(shapes).collect()
+}
+
 /// Returns the shape of a tensor that forward consumes, or writes to.
 pub fn shape_of<T: Element, D: Dimension>(tensor: &Tensor<T, D>) -> Shape {
     tensor.to_shape()
