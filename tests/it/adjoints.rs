@@ -1,4 +1,5 @@
 //! Linear functions with an adjoint in place of backward functions.
+#![allow(clippy::unnecessary_wraps)]
 
 use pullback::functional::{hessian, jacobian, vmap};
 use pullback::ndarray::{
