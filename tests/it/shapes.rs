@@ -1,13 +1,13 @@
 //! Declared shapes: axes by name, checked where a function is applied and where it returns.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use pullback::ndarray::{
     Array, Array1, Array2, ArrayD, ArrayView, ArrayView1, ArrayView2, ArrayViewD, ArrayViewMut1,
     Axis, Dimension, RemoveAxis, array, s,
 };
 use pullback::prelude::*;
 use pullback::{ErrorKind, Function};
+
+use crate::functions::panic_of;
 
 /// y = x Wᵀ + b
 #[derive(Debug)]
@@ -141,9 +141,11 @@ impl Mixed {
     }
 }
 
-fn panic_of(run: impl FnOnce()) -> String {
-    let panic = catch_unwind(AssertUnwindSafe(run)).expect_err("a panic");
-    *panic.downcast::<String>().expect("a text")
+/// Returns the message of a panic, which is at the line of the call.
+fn refusal(call: impl FnOnce()) -> String {
+    let (message, file, _) = panic_of(call);
+    assert_eq!(file, file!());
+    message
 }
 
 fn ones<D: Dimension>(shape: impl pullback::ndarray::ShapeBuilder<Dim = D>) -> Tensor<f64, D> {
@@ -155,7 +157,7 @@ fn axes_are_one_length_in_all_tensors() {
     let (x, weight) = (ones((3, 4)), ones((2, 4)));
     assert_eq!(Linear::apply(&x, &weight, Some(&ones(2))).shape(), [3, 2]);
     assert_eq!(
-        panic_of(|| drop(Linear::apply(&x, &ones((2, 5)), None))),
+        refusal(|| drop(Linear::apply(&x, &ones((2, 5)), None))),
         "`Linear` of `x` of shape [3, 4] and `weight` of shape [2, 5]: axis `i` is 4 in `x` and 5 in `weight`"
     );
     let error = Linear::output_shape([3, 4], [2, 4], Some([3])).unwrap_err();
@@ -197,7 +199,7 @@ fn lengths_of_outputs_are_computed_and_nothing_overflows() {
     assert!(refused(7, usize::MAX, 1).contains("= -"));
     let x = ones(1);
     assert!(
-        panic_of(|| drop(Windows::apply(&x, 4, 2))).starts_with("`Windows`: axis 0 of `output`")
+        refusal(|| drop(Windows::apply(&x, 4, 2))).starts_with("`Windows`: axis 0 of `output`")
     );
 }
 
@@ -218,7 +220,7 @@ fn leading_axes_are_of_any_number() {
     );
     let scalar = ones(()).into_dyn();
     assert_eq!(
-        panic_of(|| drop(Centered::apply(&scalar))),
+        refusal(|| drop(Centered::apply(&scalar))),
         "`Centered` of `x` of shape [], which is not of the declared form `[.., l]`"
     );
 }
@@ -256,7 +258,7 @@ impl Wrong {
 #[test]
 fn what_forward_returns_is_checked() {
     assert_eq!(
-        panic_of(|| drop(Wrong::apply(&ones(3)))),
+        refusal(|| drop(Wrong::apply(&ones(3)))),
         "forward of `Wrong` returned `output` of shape [3], but its declared shape, `[n - 1]`, is [2] here"
     );
 }
@@ -279,12 +281,12 @@ fn diagonal(x: ArrayView2<f64>) -> Array1<f64> {
 fn the_short_form_has_axes_in_its_expressions() {
     assert_eq!(Diagonal::output_shape([3, 3]).unwrap(), [3]);
     assert_eq!(
-        panic_of(|| drop(diagonal(&ones((3, 4))))),
+        refusal(|| drop(diagonal(&ones((3, 4))))),
         "`diagonal` of `x` of shape [3, 4]: axis `n` is 3 and 4"
     );
     assert_eq!(Diagonal::apply_batch(&ones((5, 3, 3))).shape(), [5, 3]);
     assert!(
-        panic_of(|| drop(Diagonal::apply_batch(&ones((5, 3, 4))))).contains("axis `n` is 3 and 4")
+        refusal(|| drop(Diagonal::apply_batch(&ones((5, 3, 4))))).contains("axis `n` is 3 and 4")
     );
 }
 

@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use pullback::foreign::Recording;
 use pullback::functional::{Functional, vmap};
-use pullback::ndarray::{Array1, ArrayView1, Axis, array};
+use pullback::ndarray::{Array1, ArrayD, ArrayView1, ArrayViewD, Axis, array};
 use pullback::prelude::*;
 use pullback::{AnyTensor, Backward, Check, Error, Mismatch, jvp, saved_tensors_hooks};
 
 use super::{Page, name_of};
 use crate::functional::constant;
-use crate::functions::{HalfTangent, Square, SquareOnce, leaf};
+use crate::functions::{HalfTangent, Square, SquareOnce, leaf, panic_of};
 
 /// The sum of a list's tensors; its backward returns a number of gradients of a length, both given.
 struct Total;
@@ -91,6 +91,46 @@ pub(super) fn errors(page: &mut Page) {
     {
         page.says(&name_of(error.kind()), &error);
     }
+    for error in declared() {
+        page.says(&name_of(error.kind()), &error);
+    }
+    let wrong = || drop(Declared::apply(&leaf([1.0, 2.0]).into_dyn(), None, 3, 1));
+    page.line(&format!("ReturnedShape: {}", panic_of(wrong).0));
+}
+
+/// A function with declared shapes, of which forward returns another.
+struct Declared;
+
+#[custom_function(shapes(x = [.., n], w = [.., n, 2 * n, 4], output = [.., n / k]))]
+impl Declared {
+    #[forward]
+    fn forward(
+        x: ArrayViewD<f64>,
+        #[non_differentiable] w: Option<ArrayViewD<f64>>,
+        k: usize,
+        length: usize,
+    ) -> ArrayD<f64> {
+        let _ = w;
+        x.sum() * ArrayD::ones(vec![length + k])
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: ArrayViewD<f64>, n: usize) -> ArrayD<f64> {
+        ArrayD::from_elem(vec![n], grad_output.sum())
+    }
+}
+
+/// Errors of shapes that are not the declared ones.
+fn declared() -> Vec<Error> {
+    let refused =
+        |x: &[usize], w: Option<&[usize]>, k| Declared::output_shape(x, w, k, 0).unwrap_err();
+    vec![
+        refused(&[7, 2], Some(&[7, 3, 4, 4]), 1),
+        refused(&[7, 2], Some(&[2, 4, 4]), 1),
+        refused(&[7, 2], Some(&[7, 2, 4, 5]), 1),
+        refused(&[7, 2], Some(&[7, 2, 5, 4]), 1),
+        refused(&[7, 2], None, 0),
+    ]
 }
 
 /// Errors of backward passes.
