@@ -43,7 +43,9 @@ pub trait Argument: View + Save {
     fn edges(self) -> Vec<Option<Edge>>;
 
     /// Returns the shapes of the tensors, for a message.
-    fn shapes(self) -> Vec<Shape>;
+    fn shapes(self) -> Vec<Shape> {
+        self.dims().shapes()
+    }
 
     /// Returns the shapes of the tensors, to compare them with declared ones.
     fn dims<'d>(self) -> Dims<'d>
@@ -92,10 +94,6 @@ impl<T: Element, D: Dimension> Argument for &Tensor<T, D> {
 
     fn edges(self) -> Vec<Option<Edge>> {
         vec![self.edge()]
-    }
-
-    fn shapes(self) -> Vec<Shape> {
-        vec![self.to_shape()]
     }
 
     #[inline]
@@ -151,10 +149,6 @@ impl<T: Element, D: Dimension> Argument for Option<&Tensor<T, D>> {
 
     fn edges(self) -> Vec<Option<Edge>> {
         vec![self.edge()]
-    }
-
-    fn shapes(self) -> Vec<Shape> {
-        self.into_iter().map(Tensor::to_shape).collect()
     }
 
     #[inline]
@@ -213,10 +207,6 @@ impl<T: Element, D: Dimension> Argument for &[&Tensor<T, D>] {
 
     fn edges(self) -> Vec<Option<Edge>> {
         self.iter().map(|tensor| tensor.edge()).collect()
-    }
-
-    fn shapes(self) -> Vec<Shape> {
-        self.iter().map(|tensor| tensor.to_shape()).collect()
     }
 
     #[inline]

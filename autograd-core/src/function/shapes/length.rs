@@ -36,13 +36,6 @@ impl<V: IntoLength> IntoLength for &V {
     }
 }
 
-impl IntoLength for Length {
-    #[inline]
-    fn into_length(self) -> Length {
-        self
-    }
-}
-
 macro_rules! operators {
     ($($operator:ident $method:ident $checked:expr;)*) => {
         $(impl $operator for Length {

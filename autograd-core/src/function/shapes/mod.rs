@@ -90,6 +90,12 @@ impl<'a> Dims<'a> {
         }
     }
 
+    /// Returns the shapes, for a message.
+    pub(crate) fn shapes(&self) -> Vec<Shape> {
+        let shapes = self.as_slice().iter();
+        shapes.map(|shape| Shape::from(*shape)).collect()
+    }
+
     fn as_slice(&self) -> &[&'a [usize]] {
         match self {
             Self::One(shape) => std::slice::from_ref(shape),
@@ -149,7 +155,7 @@ impl ShapeTable {
                 *length = computed.to_usize().unwrap_or(ANY);
             }
             if lengths.computed.contains(&ANY) {
-                return Err(self.not_a_length(&lengths.axes, &computed, &values, at));
+                return Err(self.not_a_length(&lengths, &computed, &values, at));
             }
             self.compare_computed(inputs, &lengths.computed, at)?;
         }
@@ -300,19 +306,23 @@ impl ShapeTable {
 
     /// Returns the error of an expression that is no length.
     #[cold]
-    fn not_a_length(
+    fn not_a_length<const N: usize, const C: usize>(
         &self,
-        axes: &[usize],
+        lengths: &Lengths<'_, N, C>,
         computed: &[Length],
         values: &[Length],
         at: &'static Location<'static>,
     ) -> Error {
-        let tensors = || self.inputs.iter().chain(self.returned);
-        let lengths = tensors().flat_map(|declared| {
-            let lengths = declared.lengths.iter().enumerate();
+        let tensors = self.inputs.iter().chain(self.returned);
+        let all = tensors.flat_map(|declared| {
+            let first = match declared.leading {
+                Leading::Axes => lengths.leading.len(),
+                Leading::None | Leading::Of(_) => 0,
+            };
+            let lengths = (first..).zip(declared.lengths);
             lengths.map(move |(axis, length)| (declared, axis, length))
         });
-        let mut wrong = lengths.filter_map(|(declared, axis, length)| match *length {
+        let mut wrong = all.filter_map(|(declared, axis, length)| match *length {
             DeclaredLength::Computed(number, text) if computed[number].to_usize().is_none() => {
                 Some((declared.name, axis, text, computed[number]))
             }
@@ -327,7 +337,10 @@ impl ShapeTable {
                 .filter(move |(name, _)| is_used(name))
                 .filter_map(|(name, number)| Some((name, number?)))
         };
-        let of_axes = axes.iter().map(|&length| i128::try_from(length).ok());
+        let of_axes = lengths
+            .axes
+            .iter()
+            .map(|&length| i128::try_from(length).ok());
         let of_values = values.iter().map(|value| value.number());
         let terms = named(self.axes, of_axes.collect());
         let terms = terms.chain(named(self.values, of_values.collect()));
@@ -436,7 +449,9 @@ impl ShapeTable {
         let found = self.tensor(inputs, misfit.input, misfit.element);
         let kind = match misfit.axis {
             Place::Axis(place) => match declared.lengths[place] {
-                DeclaredLength::Axis(axis) => self.axis_misfit(inputs, misfit, axis, found),
+                DeclaredLength::Axis(axis) => {
+                    self.axis_misfit(inputs, misfit, (axis, place), found)
+                }
                 DeclaredLength::Any | DeclaredLength::Number(_) | DeclaredLength::Computed(..) => {
                     Self::declared(declared, found)
                 }
@@ -472,7 +487,7 @@ impl ShapeTable {
         &self,
         inputs: &[Dims<'_>],
         misfit: &Misfit,
-        axis: usize,
+        (axis, place): (usize, usize),
         found: (String, Shape),
     ) -> ErrorKind {
         let place_of = |input: usize| {
@@ -482,9 +497,6 @@ impl ShapeTable {
         };
         let length = |input: usize, shape: &Shape, place: usize| {
             shape[shape.len() - self.inputs[input].lengths.len() + place]
-        };
-        let Place::Axis(place) = misfit.axis else {
-            return Self::declared(&self.inputs[misfit.input], found);
         };
         let found_length = length(misfit.input, &found.1, place);
         let earlier = Self::before(inputs, misfit).into_iter();
@@ -619,13 +631,7 @@ impl fmt::Display for Expected<'_> {
 
 /// Returns the shapes of the tensors of all inputs, for a message.
 pub fn shapes_of_dims(inputs: &[Dims<'_>]) -> Vec<Vec<Shape>> {
-    let shapes = |dims: &Dims<'_>| {
-        dims.as_slice()
-            .iter()
-            .map(|shape| Shape::from(*shape))
-            .collect()
-    };
-    inputs.iter().map(shapes).collect()
+    inputs.iter().map(Dims::shapes).collect()
 }
 
 /// Returns the shape of a tensor that forward consumes, or writes to.
