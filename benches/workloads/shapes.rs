@@ -8,45 +8,32 @@ use crate::harness::{Filter, medians, report, timed};
 const CALLS: usize = 10_000;
 const ROUNDS: usize = 101;
 
-/// The first column of x times that of y.
-struct Declared;
+/// Defines the first element of x times that of y, under these arguments of the attribute.
+macro_rules! product {
+    ($name:ident, $($arguments:tt)*) => {
+        struct $name;
 
-#[custom_function(shapes(x = [n, i], y = [n, i], output = [1, 1]))]
-impl Declared {
-    #[forward]
-    fn forward(x: ArrayView2<f64>, y: ArrayView2<f64>) -> Array2<f64> {
-        Array2::from_elem((1, 1), x[[0, 0]] * y[[0, 0]])
-    }
+        #[custom_function($($arguments)*)]
+        impl $name {
+            #[forward]
+            fn forward(x: ArrayView2<f64>, y: ArrayView2<f64>) -> Array2<f64> {
+                Array2::from_elem((1, 1), x[[0, 0]] * y[[0, 0]])
+            }
 
-    #[backward]
-    fn backward(
-        grad_output: ArrayView2<f64>,
-        x: ArrayView2<f64>,
-        y: ArrayView2<f64>,
-    ) -> (Array2<f64>, Array2<f64>) {
-        (&y * grad_output[[0, 0]], &x * grad_output[[0, 0]])
-    }
+            #[backward]
+            fn backward(
+                grad_output: ArrayView2<f64>,
+                x: ArrayView2<f64>,
+                y: ArrayView2<f64>,
+            ) -> (Array2<f64>, Array2<f64>) {
+                (&y * grad_output[[0, 0]], &x * grad_output[[0, 0]])
+            }
+        }
+    };
 }
 
-/// The same without shapes.
-struct Plain;
-
-#[custom_function]
-impl Plain {
-    #[forward]
-    fn forward(x: ArrayView2<f64>, y: ArrayView2<f64>) -> Array2<f64> {
-        Array2::from_elem((1, 1), x[[0, 0]] * y[[0, 0]])
-    }
-
-    #[backward]
-    fn backward(
-        grad_output: ArrayView2<f64>,
-        x: ArrayView2<f64>,
-        y: ArrayView2<f64>,
-    ) -> (Array2<f64>, Array2<f64>) {
-        (&y * grad_output[[0, 0]], &x * grad_output[[0, 0]])
-    }
-}
+product!(Declared, shapes(x = [n, i], y = [n, i], output = [1, 1]));
+product!(Plain,);
 
 pub fn run(filter: &Filter) {
     if !filter.wants("shapes/apply") {
