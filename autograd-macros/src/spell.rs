@@ -6,7 +6,7 @@ use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
 use syn::{GenericParam, Generics, Ident, Type, TypeParam};
 
-use crate::types::{Content, Form, Passing, Rank, is_sized};
+use crate::types::{Content, Form, Kind, Passing, Rank, is_sized};
 
 /// Returns the name of the private module within the `const _` of an expansion.
 pub(crate) fn private() -> TokenStream {
@@ -91,6 +91,25 @@ pub(crate) fn array(form: Form, content: &Content) -> TokenStream {
         Form::Owned => quote!(#p::ndarray::Array<#element, #dimension>),
         Form::TensorRef => quote!(&#p::Tensor<#element, #dimension>),
         Form::Tensor => quote!(#p::Tensor<#element, #dimension>),
+    }
+}
+
+/// Writes the type of a parameter for one tensor, one that may be missing, or a list.
+pub(crate) fn taken(kind: Kind, form: Form, content: &Content) -> TokenStream {
+    let ty = array(form, content);
+    match kind {
+        Kind::Single => ty,
+        Kind::Optional => option(&ty),
+        Kind::List => quote!(&[#ty]),
+    }
+}
+
+/// Writes several things as a tuple, and one as it is.
+pub(crate) fn tuple(elements: impl IntoIterator<Item = TokenStream>) -> TokenStream {
+    let elements: Vec<_> = elements.into_iter().collect();
+    match elements.as_slice() {
+        [single] => single.clone(),
+        several => quote!((#(#several),*)),
     }
 }
 

@@ -12,7 +12,7 @@ use super::backward::nested;
 use super::interface::{finish, is_for_its_value, parameters, returns};
 use super::shapes::{self, Checks};
 use super::tokens::{
-    at, element_and_dimension, in_form, is_consumed, local, number, owned, reference,
+    at, element_and_dimension, in_form, is_consumed, local, number, owned, reference, tuple,
 };
 use super::{context, forward_mode, interface, probes, save};
 use crate::docs;
@@ -284,7 +284,7 @@ fn call(model: &FunctionModel, p: &TokenStream) -> TokenStream {
         quote!(#(#pattern)*)
     };
     let used = returned.iter().filter(|(_, is_used)| *is_used);
-    let used = interface::tuple(used.map(|(name, _)| name.to_token_stream()));
+    let used = tuple(used.map(|(name, _)| name.to_token_stream()));
     let conversions = conversions(forward, p);
     let (function, arguments) = (&forward.ident, arguments(model, p));
     let ran = quote!(Self::#function(#(#arguments),*));

@@ -8,7 +8,7 @@ use syn::{Generics, Ident, parse_quote};
 use super::backward::nested;
 use super::interface::{self, lifetime_of};
 use super::tokens::{
-    at, dimension, element, element_and_dimension, is_consumed, local, option, reference,
+    at, dimension, element, element_and_dimension, is_consumed, local, option, reference, tuple,
 };
 use super::{apply, probes};
 use crate::docs;
@@ -160,7 +160,7 @@ fn returns(forward: &Forward, ranks: &Ranks<'_>, p: &TokenStream) -> TokenStream
             quote!(::std::vec::Vec<#one>)
         }
     };
-    let outputs = interface::tuple(forward.outputs().map(output));
+    let outputs = tuple(forward.outputs().map(output));
     match &forward.fallible {
         Some(result) => {
             let error = interface::error_of(result, p);
@@ -258,7 +258,7 @@ fn run(forward: &Forward, batch: &Batch, p: &TokenStream) -> TokenStream {
         #(#pushes)*
         (#outputs, #values)
     };
-    let names = interface::tuple(
+    let names = tuple(
         forward
             .outputs()
             .map(|output| output.name.to_token_stream()),

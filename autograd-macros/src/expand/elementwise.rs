@@ -6,9 +6,8 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::ext::IdentExt as _;
 use syn::{Attribute, FnArg, Ident, Pat, ReturnType, Signature, Type, parse_quote};
 
-use super::interface::tuple;
 use super::short::{OF_BOTH, OF_THE_BODY, is_one_of, whole};
-use super::tokens::{at, local, number};
+use super::tokens::{at, local, number, tuple};
 use super::{apply, probes};
 use crate::docs;
 use crate::model::{Definition, Elementwise, Forward, FreeFunction, FunctionModel, Replaced};

@@ -8,7 +8,7 @@ use syn::ext::IdentExt as _;
 use syn::{Ident, Type};
 
 use super::interface::{self, gathered, returns};
-use super::tokens::{at, in_form, is_consumed, local, reference};
+use super::tokens::{at, in_form, is_consumed, local, reference, tuple};
 use super::{backward, save, shapes};
 use crate::model::{
     Derivative, Forward, FunctionModel, Input, Parameter, Returned, Role, Source, TensorInput,
@@ -73,7 +73,7 @@ pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
         .collect();
     let question = forward.fallible.is_some().then(|| quote!(?));
     let outputs = forward.outputs().map(|output| &output.name);
-    let outputs = interface::tuple(outputs.map(|name| quote!(#name)));
+    let outputs = tuple(outputs.map(|name| quote!(#name)));
     let finish = finish(model, p);
     let is_axis = |source| matches!(source, Source::Axis(_));
     let asks_for_axes = jvp.as_ref().is_some_and(|jvp| jvp.sources().any(is_axis));
@@ -252,7 +252,7 @@ fn finish(model: &FunctionModel, p: &TokenStream) -> TokenStream {
         quote!(let #saved = #save;)
     });
     let differentiable = forward.differentiable_outputs().into_iter();
-    let tangents = interface::tuple(differentiable.map(|(output, _)| {
+    let tangents = tuple(differentiable.map(|(output, _)| {
         let tangent = tangent(output);
         quote!(#tangent)
     }));

@@ -7,8 +7,7 @@ use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
 use syn::{Expr, Ident};
 
-use super::interface;
-use super::tokens::{at, dimension, element, is_consumed, local, number, private, runtime};
+use super::tokens::{at, dimension, element, is_consumed, local, number, private, runtime, tuple};
 use crate::diagnostics::list;
 use crate::model::{
     Concrete, Definition, Derivative, Draw, FunctionModel, Gradcheck, Input, Order, Returned, Role,
@@ -152,7 +151,7 @@ fn run(
     for (index, (input, sample)) in forward.inputs.iter().zip(&gradcheck.samples).enumerate() {
         let taken = |name: &Ident| consumed(input, by_reference(input, name));
         arguments.push(argument(index, input, sample, case, &taken));
-        if is_moved(input) && !case.missing.contains(&index) {
+        if input.is_differentiable() && !case.missing.contains(&index) {
             let names = names(index, sample);
             let is_estimated = gradcheck.estimated[index];
             let properties = |draw: &Draw| {
@@ -222,7 +221,7 @@ fn batch(
         };
         together.push(argument(index, input, sample, case, &all));
         apart.push(argument(index, input, sample, case, &one));
-        if is_moved(input) && !case.missing.contains(&index) {
+        if input.is_differentiable() && !case.missing.contains(&index) {
             moved.extend(names(index, sample).iter().map(variable));
             texts.push(input.name.unraw().to_string());
         }
@@ -296,12 +295,6 @@ fn what(model: &FunctionModel, gradcheck: &Gradcheck, case: &Case<'_>) -> String
     }
 }
 
-/// Returns whether the check varies an input, which the closure then takes by reference.
-fn is_moved(input: &Input) -> bool {
-    let tensor = input.tensor.as_ref();
-    tensor.is_some_and(|tensor| tensor.edge.is_some())
-}
-
 /// Returns an argument of `apply`, or of a rule that takes the same; `taken` is what it gets of each tensor.
 fn argument(
     index: usize,
@@ -334,7 +327,7 @@ fn argument(
 
 /// Returns a reference to a tensor, within a closure that takes the differentiable inputs by reference.
 fn by_reference(input: &Input, name: &Ident) -> TokenStream {
-    let reference = (!is_moved(input)).then(|| quote!(&));
+    let reference = (!input.is_differentiable()).then(|| quote!(&));
     quote!(#reference #name)
 }
 
@@ -373,7 +366,7 @@ fn body(model: &FunctionModel, call: &TokenStream, p: &TokenStream) -> TokenStre
     let lent: Vec<TokenStream> = lent
         .map(|(index, input)| {
             let (name, sample) = (in_place(index), local(format_args!("input_{index}")));
-            let value = if is_moved(input) {
+            let value = if input.is_differentiable() {
                 quote!(#p::lent(#sample))
             } else {
                 quote!(#sample.detach())
@@ -391,7 +384,7 @@ fn body(model: &FunctionModel, call: &TokenStream, p: &TokenStream) -> TokenStre
         output.has_gradient().then_some(name)
     });
     let named: Vec<Option<Ident>> = named.collect();
-    let pattern = interface::tuple(named.iter().map(|name| {
+    let pattern = tuple(named.iter().map(|name| {
         name.as_ref()
             .map_or_else(|| quote!(_), ToTokens::to_token_stream)
     }));

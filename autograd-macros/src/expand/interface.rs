@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens as _, quote, quote_spanned};
 use syn::{GenericArgument, Lifetime, PathArguments, Type};
 
-use super::tokens::{at, element_and_dimension, is_consumed, option, tensor};
+use super::tokens::{at, element_and_dimension, is_consumed, option, tensor, tuple};
 use crate::model::{Forward, Input, Returned, Role, TensorInput};
 use crate::types::{Kind, last_segment, peel};
 
@@ -120,14 +120,6 @@ pub(super) fn finish(forward: &Forward, output: impl Fn(&Returned) -> TokenStrea
         TokenStream::new()
     } else {
         outputs
-    }
-}
-
-pub(super) fn tuple(elements: impl Iterator<Item = TokenStream>) -> TokenStream {
-    let elements: Vec<_> = elements.collect();
-    match elements.as_slice() {
-        [single] => single.clone(),
-        several => quote!((#(#several),*)),
     }
 }
 

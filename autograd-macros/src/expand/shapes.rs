@@ -7,8 +7,7 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt as _;
 use syn::{Expr, ExprGroup, ExprParen, Ident};
 
-use super::interface;
-use super::tokens::{at, is_consumed, local, number, option, reference};
+use super::tokens::{at, is_consumed, local, number, option, reference, tuple};
 use crate::docs;
 use crate::model::{
     Computed, Declared, Forward, FunctionModel, Input, Length, Returned, Role, Shape, Source,
@@ -437,7 +436,7 @@ fn output_shape(model: &FunctionModel, p: &TokenStream) -> TokenStream {
         });
         quote!(#table.#method(&#lengths, #place))
     });
-    let shapes = interface::tuple(shapes);
+    let shapes = tuple(shapes);
     let body = quote! {
         let #inputs = [#(#dims),*];
         let #lengths = #table.of_shapes::<#axes, _, _>(&#inputs, #compute)?;
@@ -479,7 +478,7 @@ pub(super) fn method(
             |rank| quote!([::core::primitive::usize; #rank]),
         )
     });
-    let outputs = interface::tuple(outputs);
+    let outputs = tuple(outputs);
     quote! {
         #attributes
         #[track_caller]

@@ -5,7 +5,7 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{Ident, Type};
 
 use crate::model::{Definition, Input, TensorInput};
-pub(super) use crate::spell::{at, dimension, element, local, option, private};
+pub(super) use crate::spell::{at, dimension, element, local, option, private, tuple};
 use crate::types::{self, Content, Form, Kind, Rank, TensorType, option_of};
 
 /// Returns the path of the runtime's module for generated code.

@@ -11,7 +11,7 @@ use syn::ext::IdentExt as _;
 use syn::{Expr, Ident, Signature, Type, parse_quote};
 
 use crate::model::{Definition, Derivative, Forward, Input, Parameter, Source, TensorInput, Wants};
-use crate::spell::{array, at, local, private, replaced};
+use crate::spell::{array, at, local, option, private, replaced, taken, tuple};
 use crate::types::{Content, Form, Kind, Passing, TensorType, is_sized};
 
 /// What follows from forward and its adjoint.
@@ -65,10 +65,7 @@ impl Author<'_> {
     /// Returns the inputs that are not differentiable.
     fn others(&self) -> impl Iterator<Item = (usize, &Input)> {
         let inputs = self.forward.inputs.iter().enumerate();
-        inputs.filter(|(_, input)| {
-            let tensor = input.tensor.as_ref();
-            tensor.is_none_or(|tensor| tensor.edge.is_none())
-        })
+        inputs.filter(|(_, input)| !input.is_differentiable())
     }
 
     /// Returns the axes that the adjoint asks for.
@@ -85,7 +82,7 @@ impl Author<'_> {
         let asked = self.others().map(|(_, input)| {
             let name = &input.name;
             let ty = match &input.tensor {
-                Some(tensor) => of_kind(tensor.kind, Form::TensorRef, &tensor.ty.content),
+                Some(tensor) => taken(tensor.kind, Form::TensorRef, &tensor.ty.content),
                 None => elided(&input.ty),
             };
             quote!(#name: #ty)
@@ -114,7 +111,7 @@ impl Author<'_> {
             self.forward.ident.unraw()
         ));
         let gradients = self.gradients().into_iter().map(|(name, ty, kind)| {
-            let ty = of_kind(kind, Form::TensorRef, &ty.content);
+            let ty = taken(kind, Form::TensorRef, &ty.content);
             quote!(#name: #ty)
         });
         let (asked, axes) = (self.asked(), self.axis_parameters());
@@ -126,14 +123,11 @@ impl Author<'_> {
         let returns = within(self.adjoint.fallible.as_ref(), &returns);
         let arguments = self.arguments(&Ident::clone);
         let (_, generics, _) = self.definition.generics.split_for_impl();
-        let (turbofish, sig) = (
-            generics.as_turbofish(),
+        let turbofish = generics.as_turbofish();
+        (
             parse_quote!(fn #name(#(#gradients,)* #(#asked,)* #(#axes),*) -> #returns),
-        );
-        let call = parse_quote! {
-            #turned #turbofish::apply(#(#arguments),*)
-        };
-        (sig, call)
+            parse_quote!(#turned #turbofish::apply(#(#arguments),*)),
+        )
     }
 
     /// Returns the arguments of the function turned round; `name` is that of a tensor in the place of a gradient.
@@ -178,7 +172,7 @@ impl Author<'_> {
         let tangents = inputs.map(|(input, tensor)| {
             let (name, ty) = (
                 input.tangent_name(),
-                of_kind(tensor.kind, Form::TensorRef, &tensor.ty.content),
+                taken(tensor.kind, Form::TensorRef, &tensor.ty.content),
             );
             quote!(#name: #ty)
         });
@@ -205,10 +199,10 @@ impl Author<'_> {
     ) -> Expr {
         let (mut before, mut arguments) = (TokenStream::new(), Vec::new());
         for input in &self.forward.inputs {
-            let is_moved = input.tensor.as_ref().filter(|tensor| tensor.edge.is_some());
-            let given = match is_moved {
-                Some(_) => name(input),
-                None => input.name.clone(),
+            let given = if input.is_differentiable() {
+                name(input)
+            } else {
+                input.name.clone()
             };
             if input.is_in_place() {
                 let written = written(input);
@@ -216,10 +210,12 @@ impl Author<'_> {
                 arguments.push(quote!(&mut #written));
                 continue;
             }
-            let is_consumed = |tensor: &TensorInput| tensor.ty.form == Form::Owned;
-            arguments.push(match is_moved {
-                Some(tensor) => passed(&given, is_consumed(tensor)),
-                None => argument(input, input.tensor.as_ref().is_some_and(is_consumed)),
+            let tensor = input.tensor.as_ref();
+            let is_consumed = tensor.is_some_and(|tensor| tensor.ty.form == Form::Owned);
+            arguments.push(if input.is_differentiable() {
+                passed(&given, is_consumed)
+            } else {
+                argument(input, is_consumed)
             });
         }
         let outputs = self.forward.outputs();
@@ -264,13 +260,13 @@ impl Author<'_> {
             let asked = self
                 .gradient_parameter(&name)
                 .map(|asked| elided(&asked.ty));
-            let ty = asked.unwrap_or_else(|| of_kind(kind, Form::View, &ty.content));
+            let ty = asked.unwrap_or_else(|| taken(kind, Form::View, &ty.content));
             quote!(#name: #ty)
         });
         let others = self.others().map(|(index, input)| {
             let name = &input.name;
             if let (Some(tensor), Some(form)) = (&input.tensor, self.form_of(index, input)) {
-                let ty = of_kind(tensor.kind, form, &tensor.ty.content);
+                let ty = taken(tensor.kind, form, &tensor.ty.content);
                 quote!(#[non_differentiable] #name: #ty)
             } else {
                 let ty = elided(&input.ty);
@@ -289,7 +285,7 @@ impl Author<'_> {
         let incoming = incoming.map(|((_, tensor), name)| {
             let (name, ty) = (
                 format_ident!("grad_{name}"),
-                of_kind(tensor.kind, Form::TensorRef, &tensor.ty.content),
+                taken(tensor.kind, Form::TensorRef, &tensor.ty.content),
             );
             quote!(#name: #ty)
         });
@@ -307,7 +303,7 @@ impl Author<'_> {
         let tangents = self.gradients().into_iter().map(|(name, ty, kind)| {
             let (name, ty) = (
                 format_ident!("tangent_{name}"),
-                of_kind(kind, Form::TensorRef, &ty.content),
+                taken(kind, Form::TensorRef, &ty.content),
             );
             quote!(#name: #ty)
         });
@@ -434,22 +430,12 @@ fn argument(input: &Input, is_owned: bool) -> TokenStream {
     }
 }
 
-/// Returns the type of a parameter for one tensor, one that may be missing, or a list.
-fn of_kind(kind: Kind, form: Form, content: &Content) -> TokenStream {
-    let ty = array(form, content);
-    match kind {
-        Kind::Single => ty,
-        Kind::Optional => quote!(::core::option::Option<#ty>),
-        Kind::List => quote!(&[#ty]),
-    }
-}
-
 /// Returns the type in which tensors are returned.
 fn returned(kind: Kind, content: &Content) -> TokenStream {
     let ty = array(Form::Tensor, content);
     match kind {
         Kind::Single => ty,
-        Kind::Optional => quote!(::core::option::Option<#ty>),
+        Kind::Optional => option(&ty),
         Kind::List => quote!(::std::vec::Vec<#ty>),
     }
 }
@@ -472,12 +458,4 @@ fn elided(ty: &Type) -> TokenStream {
         let is_named = before == Some('\'') && *word != "static";
         is_named.then(|| Ident::new("_", word.span()).into_token_stream())
     })
-}
-
-fn tuple(elements: impl Iterator<Item = TokenStream>) -> TokenStream {
-    let elements: Vec<_> = elements.collect();
-    match elements.as_slice() {
-        [single] => single.clone(),
-        several => quote!((#(#several),*)),
-    }
 }

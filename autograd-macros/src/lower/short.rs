@@ -20,7 +20,7 @@ use syn::{
 use super::ShortArguments;
 use crate::model::{Definition, Forward, FreeFunction, FunctionKind, Source, Wants, Written};
 use crate::parse::{Argument, Function, Helper, ImplBlock, Method, is_ours};
-use crate::spell::{array, camel_case, placed};
+use crate::spell::{array, camel_case, placed, taken, tuple};
 use crate::types::{Form, Kind, Passing};
 use crate::uses;
 
@@ -181,12 +181,7 @@ impl Gradient<'_> {
             }
             Wants::Gradient(output) => {
                 let (returned, ty) = forward.differentiable_outputs()[output];
-                let ty = array(form, &ty.content);
-                return Some(match returned.kind {
-                    Kind::Single => ty,
-                    Kind::Optional => quote!(::core::option::Option<#ty>),
-                    Kind::List => quote!(&[#ty]),
-                });
+                return Some(taken(returned.kind, form, &ty.content));
             }
             // A length is a number whatever it is used for.
             Wants::Saved(Source::Axis(axis)) => {
@@ -203,14 +198,12 @@ impl Gradient<'_> {
                 Passing::OptionalReference(ty) => quote!(::core::option::Option<&#ty>),
             });
         };
-        let ty = array(form, &tensor.content);
-        if named.kind == Kind::List {
-            return Some(quote!(&[#ty]));
-        }
-        if named.kind == Kind::Optional && !forward.is_alone(source, self.covers) {
-            return Some(quote!(::core::option::Option<#ty>));
-        }
-        Some(ty)
+        // Its own gradient is asked for only where it is there.
+        let kind = match named.kind {
+            Kind::Optional if forward.is_alone(source, self.covers) => Kind::Single,
+            kind => kind,
+        };
+        Some(taken(kind, form, &tensor.content))
     }
 
     fn returned_type(&self) -> TokenStream {
@@ -228,11 +221,7 @@ impl Gradient<'_> {
                 ty
             }
         };
-        let types: Vec<TokenStream> = self.covers.iter().map(gradient).collect();
-        match types.as_slice() {
-            [single] => single.clone(),
-            several => quote!((#(#several),*)),
-        }
+        tuple(self.covers.iter().map(gradient))
     }
 
     fn form(&self) -> Form {

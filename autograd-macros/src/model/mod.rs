@@ -386,10 +386,8 @@ impl Forward {
 
     /// Returns the names that an adjoint may ask for.
     pub(crate) fn names_for_adjoint(&self) -> Vec<String> {
-        let others = self.inputs.iter().filter(|input| {
-            let tensor = input.tensor.as_ref();
-            tensor.is_none_or(|tensor| tensor.edge.is_none())
-        });
+        let others = self.inputs.iter();
+        let others = others.filter(|input| !input.is_differentiable());
         let axes = self.shapes.axes.iter();
         let mut names = self.gradient_names();
         names.extend(others.map(|input| input.name.to_string()));
@@ -465,6 +463,12 @@ impl Input {
     pub(crate) fn is_in_place(&self) -> bool {
         let tensor = self.tensor.as_ref();
         tensor.is_some_and(|tensor| tensor.ty.form == Form::ViewMut)
+    }
+
+    /// Returns whether it has a gradient.
+    pub(crate) fn is_differentiable(&self) -> bool {
+        let tensor = self.tensor.as_ref();
+        tensor.is_some_and(|tensor| tensor.edge.is_some())
     }
 
     /// Returns the name by which a `#[jvp]` rule asks for its tangent.

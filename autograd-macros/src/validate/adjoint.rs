@@ -102,8 +102,7 @@ pub(super) fn asks_for_nothing_that_varies(adjoint: &Derivative, context: &mut C
             Wants::Context => "an adjoint asks for values and axes by name".to_owned(),
             Wants::Saved(Source::Input(index)) => {
                 let input = &forward.inputs[index];
-                let tensor = input.tensor.as_ref();
-                if tensor.is_none_or(|tensor| tensor.edge.is_none()) {
+                if !input.is_differentiable() {
                     continue;
                 }
                 let name = &input.name;

@@ -416,13 +416,15 @@ fn only_adjoint<'a>(
             .helpers
             .iter()
             .find_map(|helper| Part::meant(&helper.name));
-        let (gives, what) = if part == Some(Part::Jvp) {
-            ("is its own derivative along a direction", "this rule")
+        let message = if part == Some(Part::Jvp) {
+            format!(
+                "`{name}` has an adjoint, so its rule for forward mode is forward; remove this rule"
+            )
         } else {
-            ("gives all gradients", "this function")
+            format!(
+                "`{name}` has an adjoint, which gives all gradients; remove this function, or the adjoint"
+            )
         };
-        let message =
-            format!("`{name}` has an adjoint, which {gives}; remove {what}, or the adjoint");
         diagnostics.error(&other.sig.ident, message);
     }
     Some((method, options))

@@ -37,6 +37,7 @@ mod bounds;
 mod context;
 mod coverage;
 mod elementwise;
+mod expressions;
 mod forms;
 mod formula;
 mod gradcheck;
@@ -450,7 +451,6 @@ fn follow(
         backward: (sig, expression),
         rule,
         block,
-        ..
     } = turned;
     let options = BackwardOptions::default();
     let method = Method {

@@ -4,6 +4,7 @@ use quote::ToTokens;
 use syn::ext::IdentExt as _;
 use syn::{BinOp, Expr, ExprArray, ExprLit, Ident, Lit, UnOp, parse_quote};
 
+use super::expressions::{lengths, peel};
 use crate::diagnostics::{Diagnostics, did_you_mean, list};
 use crate::model::{
     Axis, Computed, Declared, Definition, Forward, FunctionKind, Input, Length, Returned, Role,
@@ -730,13 +731,6 @@ fn has_shape(returned: &Returned) -> bool {
     returned.tensor.is_some() && !matches!(returned.role, Role::InPlace { .. })
 }
 
-fn lengths(expression: &Expr) -> Option<&ExprArray> {
-    match peel(expression) {
-        Expr::Array(shape) => Some(shape),
-        _ => None,
-    }
-}
-
 fn is_leading(expression: &Expr) -> bool {
     matches!(peel(expression), Expr::Range(range) if range.start.is_none() && range.end.is_none())
 }
@@ -758,14 +752,5 @@ fn text(expression: &Expr) -> String {
             None => show(path),
         },
         other => show(other),
-    }
-}
-
-/// Returns an expression without parentheses and the invisible groups that `macro_rules!` leaves.
-fn peel(expression: &Expr) -> &Expr {
-    match expression {
-        Expr::Group(group) => peel(&group.expr),
-        Expr::Paren(paren) => peel(&paren.expr),
-        expression => expression,
     }
 }

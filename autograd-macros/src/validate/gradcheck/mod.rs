@@ -6,6 +6,7 @@ use syn::{
 };
 
 use super::arguments;
+use super::expressions::{lengths, peel};
 use super::options::Names;
 use crate::diagnostics::{Diagnostics, count, did_you_mean, list};
 use crate::model::{
@@ -14,9 +15,9 @@ use crate::model::{
 use crate::parse::Argument;
 use crate::show::show;
 use crate::types::{Content, Kind, Rank, TensorType, is_primitive, last_segment};
-use lengths::Lengths;
+use by_axis::Lengths;
 
-mod lengths;
+mod by_axis;
 
 /// The options of `Gradcheck` that a generated test may have, unless an input has their name.
 const TOLERANCES: [&str; 3] = ["eps", "atol", "rtol"];
@@ -218,7 +219,7 @@ impl Reader<'_> {
             let help = format!("write `{name} = …`, and another `gradcheck(…)` for each shape");
             self.diagnostics.error_with_help(each, &message, &help);
         } else {
-            match entry.value.as_ref().and_then(shape) {
+            match entry.value.as_ref().and_then(lengths) {
                 Some(list) if !list.elems.is_empty() => {
                     variants = list.elems.iter().cloned().collect();
                     self.is_not_drawn(name, entry.within.as_ref());
@@ -401,7 +402,7 @@ impl Reader<'_> {
 
     /// Reads what is given for an input.
     fn given(&mut self, input: &Input, value: &Expr, within: Option<&Expr>) -> Sample {
-        let shape = shape(value);
+        let shape = lengths(value);
         match (&input.tensor, shape) {
             (Some(tensor), Some(list)) if tensor.kind == Kind::List => {
                 Sample::List(self.list(input, &tensor.ty, list, within))
@@ -428,7 +429,7 @@ impl Reader<'_> {
         value: &Expr,
         within: Option<&Expr>,
     ) -> Draw {
-        let Some(shape) = shape(value) else {
+        let Some(shape) = lengths(value) else {
             self.is_not_made(input, within);
             return Draw::Made(value.clone());
         };
@@ -524,7 +525,7 @@ impl Reader<'_> {
         }
         let mut draws = Vec::new();
         for element in &list.elems {
-            if shape(element).is_some() || !is_no_array(element) {
+            if lengths(element).is_some() || !is_no_array(element) {
                 // What is wrong with the range is wrong once.
                 let within = within.filter(|_| draws.is_empty() || draws_from_range(&draws));
                 draws.push(self.draw(input, ty, element, within));
@@ -834,20 +835,4 @@ fn draws_from_range(draws: &[Draw]) -> bool {
     draws
         .iter()
         .any(|draw| matches!(draw, Draw::Shape(_, Some(_))))
-}
-
-pub(super) fn shape(expression: &Expr) -> Option<&ExprArray> {
-    match peel(expression) {
-        Expr::Array(shape) => Some(shape),
-        _ => None,
-    }
-}
-
-/// Returns an expression without parentheses and the invisible groups that `macro_rules!` leaves.
-fn peel(expression: &Expr) -> &Expr {
-    match expression {
-        Expr::Group(group) => peel(&group.expr),
-        Expr::Paren(paren) => peel(&paren.expr),
-        expression => expression,
-    }
 }

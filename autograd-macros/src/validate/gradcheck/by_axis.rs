@@ -3,7 +3,8 @@
 use proc_macro2::Span;
 use syn::{Expr, ExprArray, ExprLit, Ident, Lit, LitInt, Stmt, parse_quote};
 
-use super::{Reader, literal, peel, shape};
+use super::super::expressions::{lengths, peel};
+use super::{Reader, literal};
 use crate::model::{Declared, Forward, Length, Sample};
 use crate::types::{Kind, Rank};
 
@@ -90,13 +91,13 @@ impl Reader<'_> {
             return;
         };
         let name = &self.forward.inputs[input].name;
-        let Some(given) = shape(value) else {
+        let Some(given) = lengths(value) else {
             return;
         };
         let tensor = self.forward.inputs[input].tensor.as_ref();
         let is_list = tensor.is_some_and(|tensor| tensor.kind == Kind::List);
         let shapes: Vec<&ExprArray> = if is_list {
-            given.elems.iter().filter_map(shape).collect()
+            given.elems.iter().filter_map(lengths).collect()
         } else {
             vec![given]
         };
