@@ -3,19 +3,21 @@
 //! Generated code has a [`ShapeTable`] for each function with `shapes(…)`. It reads the lengths of the axes off the
 //! inputs, and compares what forward returns. Only expressions are generated code, which computes them with [`Length`].
 
+mod dims;
 mod length;
+mod misfit;
 
+pub use dims::{Dims, IntoDims, shape_of, shapes_of_dims};
 pub use length::{IntoLength, Length};
 
 use std::fmt;
 use std::panic::Location;
 
-use autograd_kernels::{Element, Shape};
-use ndarray::Dimension;
+use dims::named;
+use misfit::{Misfit, Place};
 
 use crate::error::panic::unwind_to_pass;
 use crate::error::{Error, ErrorKind};
-use crate::tensor::Tensor;
 
 /// The declared shapes of a function.
 #[derive(Debug)]
@@ -67,48 +69,6 @@ pub enum DeclaredLength {
     Axis(usize),
     /// The expression of this number, as it is written.
     Computed(usize, &'static str),
-}
-
-/// The shapes of the tensors of one input.
-#[derive(Clone, Debug)]
-pub enum Dims<'a> {
-    /// Of a tensor.
-    One(&'a [usize]),
-    /// Of an optional tensor that is not there.
-    Missing,
-    /// Of a list.
-    List(Vec<&'a [usize]>),
-}
-
-impl<'a> Dims<'a> {
-    /// Returns the shape of a single tensor.
-    #[inline]
-    fn only(&self) -> &'a [usize] {
-        match self {
-            Self::One(shape) => shape,
-            Self::Missing | Self::List(_) => &[],
-        }
-    }
-
-    /// Returns the shapes, for a message.
-    pub(crate) fn shapes(&self) -> Vec<Shape> {
-        let shapes = self.as_slice().iter();
-        shapes.map(|shape| Shape::from(*shape)).collect()
-    }
-
-    fn as_slice(&self) -> &[&'a [usize]] {
-        match self {
-            Self::One(shape) => std::slice::from_ref(shape),
-            Self::Missing => &[],
-            Self::List(shapes) => shapes,
-        }
-    }
-}
-
-impl<'a> From<Option<&'a [usize]>> for Dims<'a> {
-    fn from(shape: Option<&'a [usize]>) -> Self {
-        shape.map_or(Self::Missing, Self::One)
-    }
 }
 
 /// The lengths of the axes in one call, and the expressions of them.
@@ -437,136 +397,6 @@ impl ShapeTable {
         }
         Ok(())
     }
-
-    #[cold]
-    fn mismatched(
-        &self,
-        inputs: &[Dims<'_>],
-        misfit: &Misfit,
-        at: &'static Location<'static>,
-    ) -> Error {
-        let declared = &self.inputs[misfit.input];
-        let found = self.tensor(inputs, misfit.input, misfit.element);
-        let kind = match misfit.axis {
-            Place::Axis(place) => match declared.lengths[place] {
-                DeclaredLength::Axis(axis) => {
-                    self.axis_misfit(inputs, misfit, (axis, place), found)
-                }
-                DeclaredLength::Any | DeclaredLength::Number(_) | DeclaredLength::Computed(..) => {
-                    Self::declared(declared, found)
-                }
-            },
-            Place::Leading => self.leading_misfit(inputs, misfit, found),
-            Place::Rank => Self::declared(declared, found),
-        };
-        kind.of(self.function, at)
-    }
-
-    fn declared(declared: &DeclaredShape, (input, shape): (String, Shape)) -> ErrorKind {
-        ErrorKind::DeclaredShape {
-            input,
-            declared: declared.text,
-            found: shape,
-        }
-    }
-
-    /// Returns the name and the shape of a tensor.
-    fn tensor(&self, inputs: &[Dims<'_>], input: usize, element: usize) -> (String, Shape) {
-        named(self.inputs[input].name, &inputs[input], element)
-    }
-
-    /// Returns the tensors before one, in the order in which they are read.
-    fn before(inputs: &[Dims<'_>], misfit: &Misfit) -> Vec<(usize, usize)> {
-        let tensors = |input: usize| (0..inputs[input].as_slice().len()).map(move |e| (input, e));
-        let all = (0..=misfit.input).flat_map(tensors);
-        let is_before = |place: &(usize, usize)| *place < (misfit.input, misfit.element);
-        all.filter(is_before).collect()
-    }
-
-    fn axis_misfit(
-        &self,
-        inputs: &[Dims<'_>],
-        misfit: &Misfit,
-        (axis, place): (usize, usize),
-        found: (String, Shape),
-    ) -> ErrorKind {
-        let place_of = |input: usize| {
-            let lengths = self.inputs[input].lengths;
-            let is_it = |length: &DeclaredLength| matches!(length, DeclaredLength::Axis(one) if *one == axis);
-            lengths.iter().position(is_it)
-        };
-        let length = |input: usize, shape: &Shape, place: usize| {
-            shape[shape.len() - self.inputs[input].lengths.len() + place]
-        };
-        let found_length = length(misfit.input, &found.1, place);
-        let earlier = Self::before(inputs, misfit).into_iter();
-        let mut earlier =
-            earlier.filter_map(|(input, element)| Some((input, element, place_of(input)?)));
-        let (expected, expected_length) = if let Some((input, element, place)) = earlier.next() {
-            let tensor = self.tensor(inputs, input, element);
-            let length = length(input, &tensor.1, place);
-            (tensor, length)
-        } else {
-            // The same tensor has the axis twice.
-            let first = place_of(misfit.input).unwrap_or(place);
-            let length = length(misfit.input, &found.1, first);
-            (found.clone(), length)
-        };
-        ErrorKind::AxisLength {
-            axis: self.axes[axis],
-            inputs: [expected.0, found.0],
-            shapes: [expected.1, found.1],
-            lengths: [expected_length, found_length],
-        }
-    }
-
-    fn leading_misfit(
-        &self,
-        inputs: &[Dims<'_>],
-        misfit: &Misfit,
-        found: (String, Shape),
-    ) -> ErrorKind {
-        let mut earlier = Self::before(inputs, misfit).into_iter();
-        let has_leading =
-            |(input, _): &(usize, usize)| self.inputs[*input].leading == Leading::Axes;
-        let Some((input, element)) = earlier.find(has_leading) else {
-            return Self::declared(&self.inputs[misfit.input], found);
-        };
-        let expected = self.tensor(inputs, input, element);
-        let leading = |input: usize, shape: &Shape| {
-            Shape::from(&shape[..shape.len() - self.inputs[input].lengths.len()])
-        };
-        let lengths = [leading(input, &expected.1), leading(misfit.input, &found.1)];
-        ErrorKind::LeadingAxes {
-            inputs: [expected.0, found.0],
-            shapes: [expected.1, found.1],
-            lengths,
-        }
-    }
-}
-
-/// Where an input does not fit.
-struct Misfit {
-    input: usize,
-    /// The tensor of a list.
-    element: usize,
-    axis: Place,
-}
-
-enum Place {
-    Rank,
-    Leading,
-    /// The axis of this number, after the leading ones.
-    Axis(usize),
-}
-
-/// Returns the name and the shape of a tensor; in a list with its index.
-fn named(name: &str, dims: &Dims<'_>, element: usize) -> (String, Shape) {
-    let name = match dims {
-        Dims::List(_) => format!("{name}[{element}]"),
-        Dims::One(_) | Dims::Missing => name.to_owned(),
-    };
-    (name, Shape::from(dims.as_slice()[element]))
 }
 
 /// Returns whether a name is one of the words of an expression.
@@ -629,57 +459,11 @@ impl fmt::Display for Expected<'_> {
     }
 }
 
-/// Returns the shapes of the tensors of all inputs, for a message.
-pub fn shapes_of_dims(inputs: &[Dims<'_>]) -> Vec<Vec<Shape>> {
-    inputs.iter().map(Dims::shapes).collect()
-}
-
-/// Returns the shape of a tensor that forward consumes, or writes to.
-pub fn shape_of<T: Element, D: Dimension>(tensor: &Tensor<T, D>) -> Shape {
-    tensor.to_shape()
-}
-
 /// Panics with the message of an error.
 #[cold]
 #[track_caller]
 fn refused(error: &Error) -> ! {
     panic!("{}", error.message())
-}
-
-/// The shape or the shapes that `output_shape` takes for an input.
-pub trait IntoDims {
-    /// Returns them as those of tensors.
-    fn dims(&self) -> Dims<'_>;
-}
-
-impl<const R: usize> IntoDims for [usize; R] {
-    fn dims(&self) -> Dims<'_> {
-        Dims::One(self)
-    }
-}
-
-impl IntoDims for &[usize] {
-    fn dims(&self) -> Dims<'_> {
-        Dims::One(self)
-    }
-}
-
-impl<S: IntoDims> IntoDims for Option<S> {
-    fn dims(&self) -> Dims<'_> {
-        self.as_ref().map_or(Dims::Missing, IntoDims::dims)
-    }
-}
-
-impl<const R: usize> IntoDims for &[[usize; R]] {
-    fn dims(&self) -> Dims<'_> {
-        Dims::List(self.iter().map(|shape| &shape[..]).collect())
-    }
-}
-
-impl IntoDims for &[&[usize]] {
-    fn dims(&self) -> Dims<'_> {
-        Dims::List(self.to_vec())
-    }
 }
 
 #[cfg(test)]
