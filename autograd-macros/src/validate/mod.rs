@@ -370,22 +370,10 @@ fn read_backwards(
     // A function that asks for something by another name may be the one that uses an output.
     let mut are_read = true;
     let mut backwards = Vec::new();
-    for ((method, options), covers) in methods.iter().zip(covers) {
-        let on = (context.definition, context.forward);
-        let sig = lower::short::signature(method, &options.inputs, &covers.edges, on);
-        let asker = Asker::Backward {
-            method,
-            options,
-            covers: &covers,
-        };
-        if let Some(function) = derivative(&sig, &asker, flawed, context) {
-            are_read &= function.parameters.len() == sig.inputs.len();
-            backwards.push(Backward {
-                vis: method.vis.clone(),
-                function,
-                written: lower::short::written(method, sig, covers.complete),
-                covers: covers.edges,
-            });
+    for ((method, options), covers) in methods.iter().zip(&covers) {
+        if let Some((backward, is_read)) = read_backward(method, options, covers, flawed, context) {
+            are_read &= is_read;
+            backwards.push(backward);
         }
     }
     if backwards.len() == methods.len() && is_whole && are_covered && are_read {
@@ -396,6 +384,32 @@ fn read_backwards(
         asked::the_context_is_useful(&backwards, context);
     }
     backwards
+}
+
+/// Reads one backward function, or an adjoint. The flag is whether all of its parameters could be read.
+fn read_backward(
+    method: &Method,
+    options: &BackwardOptions,
+    covers: &Covers,
+    flawed: &mut Vec<Ident>,
+    context: &mut Context<'_>,
+) -> Option<(Backward, bool)> {
+    let on = (context.definition, context.forward);
+    let sig = lower::short::signature(method, &options.inputs, &covers.edges, on);
+    let asker = Asker::Backward {
+        method,
+        options,
+        covers,
+    };
+    let function = derivative(&sig, &asker, flawed, context)?;
+    let is_read = function.parameters.len() == sig.inputs.len();
+    let backward = Backward {
+        vis: method.vis.clone(),
+        function,
+        written: lower::short::written(method, sig, covers.complete),
+        covers: covers.edges.clone(),
+    };
+    Some((backward, is_read))
 }
 
 /// Reads the adjoint, and what follows from it.
@@ -410,21 +424,9 @@ fn read_adjoint(
     context.in_adjoint = true;
     let covers = adjoint::covers(method, options, context);
     adjoint::is_always_there(context);
-    let on = (context.definition, context.forward);
-    let sig = lower::short::signature(method, &options.inputs, &covers.edges, on);
-    let asker = Asker::Backward {
-        method,
-        options,
-        covers: &covers,
-    };
-    let read = derivative(&sig, &asker, flawed, context);
+    let function = read_backward(method, options, &covers, flawed, context);
+    let function = function.map(|(function, _)| function);
     context.in_adjoint = false;
-    let function = read.map(|function| Backward {
-        vis: method.vis.clone(),
-        written: lower::short::written(method, sig, covers.complete),
-        function,
-        covers: covers.edges.clone(),
-    });
     if let Some(function) = &function {
         adjoint::asks_for_nothing_that_varies(&function.function, context);
     }
