@@ -258,13 +258,28 @@ fn finish(model: &FunctionModel, p: &TokenStream) -> TokenStream {
         .iter()
         .map(|asked| asked_for(asked, model, p));
     let Outputs { written, returned } = without;
+    let result = quote!(Self::#rule(#(#arguments),*));
+    let fails = quote!(#written return #returned;);
+    let known = match &jvp.fallible {
+        None => quote!(let #tangents = #result;),
+        Some(fallible) => {
+            // The place of its type: a type that is not an error is reported there.
+            let of_rule = Ident::new("returned", at(fallible));
+            quote! {
+                let ::core::option::Option::Some(#tangents) =
+                    (match #result { #of_rule => #call.succeeded(#of_rule) })
+                else {
+                    #fails
+                };
+            }
+        }
+    };
     quote! {
         if #call.failed() {
-            #written
-            return #returned;
+            #fails
         }
         #(#values)*
-        let #tangents = Self::#rule(#(#arguments),*);
+        #known
         #with
     }
 }

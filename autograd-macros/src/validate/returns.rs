@@ -22,7 +22,7 @@ struct Due<'a> {
     kind: Kind,
 }
 
-/// Reads the return type, without the `Result` in which a backward function may return it; `None` if there is none, or
+/// Reads the return type, without the `Result` in which it may be returned; `None` if there is none, or
 /// if it has another number of gradients than is due.
 pub(super) fn read(
     sig: &Signature,
@@ -34,11 +34,11 @@ pub(super) fn read(
         returns_something(sig, &due, context);
         return None;
     };
-    let may_fail = matches!(asker, Asker::Backward { .. });
-    let within = result_of(written).filter(|_| may_fail);
+    let within = result_of(written);
     let ty = within.unwrap_or(written);
     let fallible = within.map(|_| (**written).clone());
-    if may_fail && is_near_the_struct(ty, &due, context) {
+    let is_backward = matches!(asker, Asker::Backward { .. });
+    if is_backward && is_near_the_struct(ty, &due, context) {
         return Some((ty.clone(), fallible));
     }
     // What a backward function covers may be unknown; that has been reported.
