@@ -53,6 +53,7 @@ mod resume;
 mod roots;
 mod rules;
 mod saved;
+mod shapes;
 mod short;
 mod sources;
 mod state;

@@ -6,7 +6,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::Ident;
 
-use super::{apply, batch, context, elementwise, impls, short, signature, tokens};
+use super::{apply, batch, context, elementwise, impls, shapes, short, signature, tokens};
 use crate::model::{Backward, FunctionKind};
 use crate::spell::has_word;
 use crate::strip;
@@ -47,9 +47,11 @@ pub(crate) fn function(
         .batch
         .as_ref()
         .map(|batch| batch::method(definition, forward, batch, &attributes, &inert(), p));
+    let output_shape =
+        (!forward.shapes.are_none()).then(|| shapes::method(forward, &attributes, &inert(), p));
     let signature = signature::fallback(definition, forward, p);
     let needs_input_grad = context::needs_input_grad(definition, forward);
-    let functions = quote!(#gradients #apply #batch);
+    let functions = quote!(#gradients #apply #batch #output_shape);
     let impls = impls(definition, forward, &root, [&functions, &signature]);
     let context = context::fallback(definition, forward, &root);
     let name = validate::struct_of_gradients(definition);

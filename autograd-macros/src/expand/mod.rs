@@ -11,6 +11,7 @@
 //! - [`forward_mode`]: the function that `apply` calls when an input has a tangent.
 //! - [`bounds`]: what generated code needs of the block's parameters.
 //! - [`context`]: the structs for what is saved and for what is needed.
+//! - [`shapes`]: the checks of declared shapes, and `output_shape`.
 //! - [`signature`]: the description that can be looked at when the program runs.
 //! - [`catalogue`]: the entry in the list of all functions of a program.
 //! - [`gradcheck`]: the test that was asked for.
@@ -37,6 +38,7 @@ mod gradcheck;
 mod interface;
 mod probes;
 mod save;
+mod shapes;
 mod short;
 mod signature;
 mod tokens;
@@ -102,10 +104,12 @@ fn with_backwards(model: &FunctionModel, root: &TokenStream, p: &TokenStream) ->
     let (apply, batch) = (apply::function(model, p), batch::function(model, p));
     let backward = backward::function(model, p);
     let forward_mode = forward_mode::function(model, p);
+    let shapes = shapes::functions(model, p);
+    let table = shapes::table(model, p);
     [
         quote!(#needs_input_grad #beside #by_name),
-        quote!(#gradients #apply #batch #backward #forward_mode),
-        quote!(#within),
+        quote!(#gradients #apply #batch #backward #forward_mode #shapes),
+        quote!(#within #table),
     ]
 }
 
@@ -153,7 +157,7 @@ fn asked(model: &FunctionModel) -> Vec<&Ident> {
         .chain(by_rule)
         .filter_map(|source| match source {
             Source::Input(input) => Some(&model.forward.inputs[input].name),
-            Source::Returned(_) => None,
+            Source::Returned(_) | Source::Axis(_) => None,
         });
     inputs.collect()
 }

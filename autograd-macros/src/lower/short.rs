@@ -18,7 +18,7 @@ use syn::{
 };
 
 use super::ShortArguments;
-use crate::model::{Definition, Forward, FreeFunction, FunctionKind, Wants, Written};
+use crate::model::{Definition, Forward, FreeFunction, FunctionKind, Source, Wants, Written};
 use crate::parse::{Argument, Function, Helper, ImplBlock, Method, is_ours};
 use crate::spell::{array, camel_case, placed};
 use crate::types::{Form, Kind, Passing};
@@ -182,6 +182,10 @@ impl Gradient<'_> {
                     Kind::Optional => quote!(::core::option::Option<#ty>),
                     Kind::List => quote!(&[#ty]),
                 });
+            }
+            // A length is a number whatever it is used for.
+            Wants::Saved(Source::Axis(axis)) => {
+                return Some(forward.shapes.axes[axis].ty.to_token_stream());
             }
             Wants::Saved(source) => source,
             // Only a `#[jvp]` rule has any.

@@ -17,7 +17,7 @@ pub(super) fn custom_function(
     in_block: bool,
     diagnostics: &mut Diagnostics,
 ) -> FunctionOptions {
-    const COMMON: [&str; 4] = ["name", "crate", "gradcheck", "batch"];
+    const COMMON: [&str; 5] = ["name", "crate", "gradcheck", "batch", "shapes"];
     const SHORT: [&str; 6] = [
         "elementwise",
         "grad",
@@ -46,6 +46,7 @@ pub(super) fn custom_function(
         match argument.name.to_string().as_str() {
             "name" => options.name = text(argument, diagnostics),
             "batch" => options.batch = name_list(argument, diagnostics),
+            "shapes" => options.shapes = Some(argument.clone()),
             _ => options.runtime = runtime(argument, diagnostics),
         }
     }

@@ -15,7 +15,7 @@ use super::outputs::ReadOutputs;
 use super::{arguments, elementwise, formula, lifetimes, parameters};
 use crate::diagnostics::Diagnostics;
 use crate::lower;
-use crate::model::{Definition, Forward, FunctionKind};
+use crate::model::{Definition, Forward, FunctionKind, Shapes};
 use crate::parse::{Argument, Helper, ImplBlock, Item, Method, Part};
 use crate::place::Place;
 use crate::show::show;
@@ -301,6 +301,7 @@ pub(super) fn forward(
         returned,
         tuple: returns.tuple,
         fallible: returns.fallible,
+        shapes: Shapes::default(),
     }
 }
 

@@ -11,6 +11,7 @@
 //! - [`bounds`]: type parameters that are element types and ranks.
 //! - [`lifetimes`]: tensors are borrowed for one call.
 //! - [`names`]: one thing per name.
+//! - [`shapes`]: the axes of tensors.
 //! - [`coverage`]: each differentiable input has exactly one gradient.
 //! - [`asked`]: the parameters of backward functions and of the `#[jvp]` rule, by name.
 //! - [`bodies`]: what the tokens of backward functions show.
@@ -48,6 +49,7 @@ mod outputs;
 mod parameters;
 mod place;
 mod returns;
+mod shapes;
 mod vmap;
 
 use std::ops::Range;
@@ -64,7 +66,7 @@ use crate::model::{
     Backward, Batch, Definition, Derivative, Forward, FunctionKind, FunctionModel, Input, Order,
     Saved, Source, Vmap, Wants,
 };
-use crate::parse::{Attributes, ImplBlock, Item, Method};
+use crate::parse::{Argument, Attributes, ImplBlock, Item, Method};
 use crate::place::{Mistake, Place};
 use crate::types::Floats;
 
@@ -121,6 +123,7 @@ pub(crate) fn function(
         .unzip();
     let asked_for = std::mem::take(&mut options.gradchecks);
     let batched = options.batch.take();
+    let shapes = options.shapes.take();
     let definition = block
         .as_ref()
         .zip(kind)
@@ -131,7 +134,8 @@ pub(crate) fn function(
     let mut gradchecks = Vec::new();
     let mut batch = None;
     if let (Some(block), Some(definition)) = (&block, &definition) {
-        (forward, rules) = functions(block, definition, place, &mut flawed, &mut diagnostics);
+        let of = (definition, shapes.as_ref());
+        (forward, rules) = functions(block, of, place, &mut flawed, &mut diagnostics);
         if let Some(forward) = forward.as_ref().filter(|_| !diagnostics.is_doubtful) {
             let read = |argument| gradcheck::read(argument, definition, forward, &mut diagnostics);
             gradchecks = asked_for.iter().filter_map(read).collect();
@@ -197,7 +201,7 @@ struct Rules {
 
 fn functions(
     block: &ImplBlock,
-    definition: &Definition,
+    (definition, shapes): (&Definition, Option<&Argument>),
     place: &Place,
     flawed: &mut Vec<Ident>,
     diagnostics: &mut Diagnostics,
@@ -220,9 +224,12 @@ fn functions(
     // Parameters of its own have been refused with the roles.
     let has_its_own = item::own_parameters(&method.sig).next().is_some();
     let is_right = diagnostics.len() == mistakes && !has_its_own;
-    let Some(forward) = forward else {
+    let Some(mut forward) = forward else {
         return (None, Rules::default());
     };
+    if let Some(argument) = shapes {
+        forward.shapes = shapes::read(argument, block, definition, &forward, diagnostics);
+    }
     let nothing =
         forward.differentiable().is_empty() || forward.differentiable_outputs().is_empty();
     if nothing || !is_certain {
