@@ -148,6 +148,7 @@ pub(crate) enum Part {
     Backward,
     Jvp,
     Vmap,
+    Residual,
     /// `#[saves(…)]`: an argument of `#[forward]`, which is not an attribute itself.
     OfForward,
     /// `#[ignores_grad]`: an option of `#[backward]`.
@@ -156,7 +157,7 @@ pub(crate) enum Part {
 
 /// Each attribute with its name, the number of wrong letters that it is still recognized with, and the names that other
 /// frameworks have for it.
-const ATTRIBUTES: [(Part, &str, usize, &[&str]); 6] = [
+const ATTRIBUTES: [(Part, &str, usize, &[&str]); 7] = [
     (Part::Forward, "forward", 2, &["fwd", "primal"]),
     (
         Part::Backward,
@@ -180,6 +181,12 @@ const ATTRIBUTES: [(Part, &str, usize, &[&str]); 6] = [
         &["jvps", "tangent", "tangents", "forward_mode"],
     ),
     (Part::Vmap, "vmap", 0, &["vmaps", "batched", "batching"]),
+    (
+        Part::Residual,
+        "residual",
+        2,
+        &["implicit", "optimality", "optimality_fun", "custom_root"],
+    ),
     (
         Part::OfForward,
         "",

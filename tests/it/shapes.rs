@@ -159,8 +159,24 @@ fn axes_are_one_length_in_all_tensors() {
         "`Linear` of `x` of shape [3, 4] and `weight` of shape [2, 5]: axis `i` is 4 in `x` and 5 in `weight`"
     );
     let error = Linear::output_shape([3, 4], [2, 4], Some([3])).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::AxisLength { axis: "o", lengths: [2, 3], .. }), "{error}");
-    assert!(error.applied_at().expect("a line").file().ends_with("shapes.rs"));
+    assert!(
+        matches!(
+            error.kind(),
+            ErrorKind::AxisLength {
+                axis: "o",
+                lengths: [2, 3],
+                ..
+            }
+        ),
+        "{error}"
+    );
+    assert!(
+        error
+            .applied_at()
+            .expect("a line")
+            .file()
+            .ends_with("shapes.rs")
+    );
     assert_eq!(Linear::output_shape([3, 4], [2, 4], None).unwrap(), [3, 2]);
 }
 
@@ -180,7 +196,9 @@ fn lengths_of_outputs_are_computed_and_nothing_overflows() {
     );
     assert!(refused(7, usize::MAX, 1).contains("= -"));
     let x = ones(1);
-    assert!(panic_of(|| drop(Windows::apply(&x, 4, 2))).starts_with("`Windows`: axis 0 of `output`"));
+    assert!(
+        panic_of(|| drop(Windows::apply(&x, 4, 2))).starts_with("`Windows`: axis 0 of `output`")
+    );
 }
 
 #[test]
@@ -194,7 +212,10 @@ fn axes_are_there_in_both_modes() {
 fn leading_axes_are_of_any_number() {
     let x = ones((2, 3, 4));
     assert_eq!(Centered::apply(&x).shape(), [2, 3, 4]);
-    assert_eq!(Centered::<f64, pullback::ndarray::Ix3>::output_shape(&[2, 3, 4]).unwrap(), [2, 3, 4]);
+    assert_eq!(
+        Centered::<f64, pullback::ndarray::Ix3>::output_shape(&[2, 3, 4]).unwrap(),
+        [2, 3, 4]
+    );
     let scalar = ones(()).into_dyn();
     assert_eq!(
         panic_of(|| drop(Centered::apply(&scalar))),
@@ -210,7 +231,9 @@ fn lists_and_written_tensors_have_axes_too() {
     let shapes = Mixed::output_shape([2], &[[4, 3], [4, 3]], [4]);
     assert!(shapes.is_ok());
     assert_eq!(
-        Mixed::output_shape([2], &[[4, 3], [5, 3]], [4]).unwrap_err().message(),
+        Mixed::output_shape([2], &[[4, 3], [5, 3]], [4])
+            .unwrap_err()
+            .message(),
         "`Mixed` of `parts` of shape [5, 3]: its declared shape, `[[2 * g, 3]]`, is [4, _] here"
     );
 }
@@ -260,7 +283,9 @@ fn the_short_form_has_axes_in_its_expressions() {
         "`diagonal` of `x` of shape [3, 4]: axis `n` is 3 and 4"
     );
     assert_eq!(Diagonal::apply_batch(&ones((5, 3, 3))).shape(), [5, 3]);
-    assert!(panic_of(|| drop(Diagonal::apply_batch(&ones((5, 3, 4))))).contains("axis `n` is 3 and 4"));
+    assert!(
+        panic_of(|| drop(Diagonal::apply_batch(&ones((5, 3, 4))))).contains("axis `n` is 3 and 4")
+    );
 }
 
 /// Of any rank at run time.
@@ -286,10 +311,18 @@ fn shapes_are_in_the_signature() {
         panic!("three inputs");
     };
     assert_eq!(
-        [x.shape, weight.shape, bias.shape, Linear::SIGNATURE.outputs[0].shape],
+        [
+            x.shape,
+            weight.shape,
+            bias.shape,
+            Linear::SIGNATURE.outputs[0].shape
+        ],
         ["[n, i]", "[o, i]", "[o]", "[n, o]"].map(Some)
     );
-    assert_eq!(Windows::SIGNATURE.outputs[0].shape, Some("[(l - k) / stride + 1]"));
+    assert_eq!(
+        Windows::SIGNATURE.outputs[0].shape,
+        Some("[(l - k) / stride + 1]")
+    );
     assert_eq!(Flat::output_shape(&[2, 3]).unwrap(), [2, 6]);
     assert_eq!(Flat::apply(&ones((2, 3)).into_dyn()).shape(), [2, 6]);
 }

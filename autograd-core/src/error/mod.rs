@@ -140,7 +140,7 @@ impl Error {
 
 /// An error with its function, which a backward function or a `#[jvp]` rule passes on as it is.
 #[derive(Clone, Debug)]
-pub struct PassedOn(pub(crate) Error);
+pub(crate) struct PassedOn(pub(crate) Error);
 
 impl fmt::Display for PassedOn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind};
 use crate::functional::{Functional, along};
 use crate::gradcheck;
 use crate::recording::{Recording, as_input, or_zeros};
-use autograd_kernels::Element;
+use autograd_kernels::ElementType;
 
 /// J, the derivative of a residual with respect to the unknowns, and a recording of the residual. Nothing here has a
 /// history, so what is saved in the function's node does not lead back to it.
@@ -21,6 +21,8 @@ pub(super) struct Linear {
     recorded: Recording,
     /// The number of tensors of unknowns.
     count: usize,
+    /// The precision of the unknowns.
+    epsilon: f64,
     solver: Solver,
 }
 
@@ -42,16 +44,13 @@ enum Along {
 
 impl Linear {
     /// Linearizes at constants: the unknowns, of which there are `count` tensors, then the inputs.
-    pub(super) fn new<T: Element>(
-        system: &System<T>,
-        tensors: &[AnyTensor],
-        count: usize,
-    ) -> Result<Self, Error> {
+    pub(super) fn new(system: &System, tensors: &[AnyTensor], count: usize) -> Result<Self, Error> {
         let recorded = Recording::of(system.at(count), tensors, false, system.applied_at())?;
         let size = tensors[..count].iter().map(AnyTensor::len).sum();
+        let epsilon = tensors.first().map_or(f64::EPSILON, epsilon);
         let solver = if size <= system.dense() {
             let matrix = matrix(&recorded, count, size)?;
-            let factors = Factors::new(matrix, T::epsilon().as_f64());
+            let factors = Factors::new(matrix, epsilon);
             Solver::Factors(factors.map_err(|condition| {
                 system.error(ErrorKind::SingularResidual {
                     unknowns: size,
@@ -64,6 +63,7 @@ impl Linear {
         let linear = Self {
             recorded,
             count,
+            epsilon,
             solver,
         };
         if gradcheck::is_generated() {
@@ -83,18 +83,16 @@ impl Linear {
     }
 
     /// Returns the x of Jx = b, or of `Jᵀx = b` if `transposed`: the elements of all tensors in a row.
-    pub(super) fn solve<T: Element>(
+    pub(super) fn solve(
         &self,
-        system: &System<T>,
+        system: &System,
         b: Vec<f64>,
         transposed: bool,
     ) -> Result<Vec<f64>, Error> {
         let solved = match &self.solver {
             Solver::Factors(factors) => return Ok(factors.solve(b, transposed)),
-            Solver::Products(_) if transposed => gmres(|x| self.pull(x), &b, T::epsilon().as_f64()),
-            Solver::Products(way) => {
-                gmres(|x| self.push(system, way, x), &b, T::epsilon().as_f64())
-            }
+            Solver::Products(_) if transposed => gmres(|x| self.pull(x), &b, self.epsilon),
+            Solver::Products(way) => gmres(|x| self.push(system, way, x), &b, self.epsilon),
         };
         solved?.map_err(|left| {
             system.error(ErrorKind::ResidualNotSolved {
@@ -120,12 +118,7 @@ impl Linear {
     }
 
     /// Returns Jx.
-    fn push<T: Element>(
-        &self,
-        system: &System<T>,
-        way: &OnceLock<Along>,
-        x: &[f64],
-    ) -> Result<Vec<f64>, Error> {
+    fn push(&self, system: &System, way: &OnceLock<Along>, x: &[f64]) -> Result<Vec<f64>, Error> {
         let tangents = split(x, self.unknowns());
         match way.get() {
             Some(Along::ForwardMode) => self.push_forward(system, tangents),
@@ -151,11 +144,7 @@ impl Linear {
         }
     }
 
-    fn push_forward<T: Element>(
-        &self,
-        system: &System<T>,
-        tangents: Vec<AnyTensor>,
-    ) -> Result<Vec<f64>, Error> {
+    fn push_forward(&self, system: &System, tangents: Vec<AnyTensor>) -> Result<Vec<f64>, Error> {
         let inputs = &self.recorded.inputs[self.count..];
         let inputs: Vec<_> = inputs
             .iter()
@@ -182,11 +171,11 @@ impl Linear {
 
     /// Returns an error if the residual is far from zero: if one step of Newton's method would change the unknowns by
     /// more than the cube root of the precision, relative to the largest of them.
-    fn is_solved<T: Element>(&self, system: &System<T>) -> Result<(), Error> {
+    fn is_solved(&self, system: &System) -> Result<(), Error> {
         let residual = joined(&self.recorded.outputs);
         let step = largest(&self.solve(system, residual.clone(), false)?);
         let size = largest(&joined(self.unknowns()));
-        if step.1 <= T::epsilon().as_f64().cbrt() * (1.0 + size.1) {
+        if step.1 <= self.epsilon.cbrt() * (1.0 + size.1) {
             return Ok(());
         }
         let (mut entry, residual) = largest(&residual);
@@ -238,6 +227,14 @@ fn matrix(recorded: &Recording, count: usize, size: usize) -> Result<Array2<f64>
     }
     // INVARIANT: the residual has the shapes of the unknowns.
     Ok(Array2::from_shape_vec((size, size), elements).expect("as many rows as columns"))
+}
+
+/// Returns the distance of 1 to the next number of a tensor's element type.
+fn epsilon(tensor: &AnyTensor) -> f64 {
+    match tensor.element_type() {
+        ElementType::F32 => f64::from(f32::EPSILON),
+        ElementType::F64 => f64::EPSILON,
+    }
 }
 
 /// Returns the elements of all tensors in a row.

@@ -30,7 +30,7 @@ impl<T: Element> ImplicitSolve<T> {
         unknowns: &[&TensorD<T>],
         inputs: &[&TensorD<T>],
         transposed: bool,
-        system: &System<T>,
+        system: &System,
     ) -> Result<Vec<ArrayD<T>>, Error> {
         let linear = system.linear(&any(unknowns), &any(inputs))?;
         let elements = b.iter().flatten().map(|element| element.as_f64());
@@ -48,7 +48,7 @@ impl<T: Element> ImplicitSolve<T> {
         unknowns: &[&TensorD<T>],
         inputs: &[&TensorD<T>],
         transposed: bool,
-        system: &System<T>,
+        system: &System,
         needs_input_grad: ImplicitSolveNeedsInputGrad,
     ) -> Result<Gradients<T>, PassedOn> {
         let w = Self::apply(grad_x, unknowns, inputs, !transposed, system).map_err(PassedOn)?;
@@ -86,7 +86,7 @@ impl<T: Element> ImplicitSolve<T> {
         unknowns: &[&TensorD<T>],
         inputs: &[&TensorD<T>],
         transposed: bool,
-        system: &System<T>,
+        system: &System,
     ) -> Result<Vec<TensorD<T>>, PassedOn> {
         let (count, x) = (unknowns.len(), any(x));
         let tensors = [any(unknowns), any(inputs)].concat();
@@ -110,7 +110,7 @@ type Gradients<T> = (
     Vec<Option<TensorD<T>>>,
 );
 
-impl<T: Element> System<T> {
+impl System {
     /// Returns the gradients of lᵀJr with respect to the unknowns and inputs for which `needs` is true.
     fn curvature(
         &self,

@@ -13,7 +13,7 @@ pub(crate) use kind::{Elementwise, FreeFunction, FunctionKind, Replaced, Written
 pub(crate) use shapes::{Axis, Computed, Declared, Length, Shape, Shapes};
 
 use syn::ext::IdentExt as _;
-use syn::{Attribute, Generics, Ident, Path, Type, Visibility};
+use syn::{Attribute, Generics, Ident, LitInt, Path, Type, Visibility};
 
 use crate::types::{
     Form, Kind, Rank, TensorType, array, inner_types, is_container, is_float, is_parameter,
@@ -27,6 +27,8 @@ pub(crate) struct FunctionModel {
     pub(crate) backwards: Vec<Backward>,
     /// The function marked `#[jvp]`.
     pub(crate) jvp: Option<Derivative>,
+    /// The function marked `#[residual]`, in place of backward functions and of a rule for forward mode.
+    pub(crate) residual: Option<Residual>,
     pub(crate) vmap: Option<Vmap>,
     pub(crate) batch: Option<Batch>,
     /// The values that backward functions ask for, in the order inputs, outputs, intermediates, axes.
@@ -132,6 +134,12 @@ pub(crate) enum Role {
     },
     /// Only backward functions see it.
     Intermediate,
+    /// An intermediate that the residual determines, with the outputs: the node has it as an output that `apply` does
+    /// not return.
+    Unknown {
+        /// Its place among the differentiable outputs.
+        gradient: usize,
+    },
     /// An input that forward writes to: the value that it has then.
     InPlace {
         input: usize,
@@ -162,6 +170,14 @@ pub(crate) struct Derivative {
     pub(crate) fallible: Option<Type>,
     /// Whether what it computes is not to be differentiated, though it takes tensors.
     pub(crate) once: bool,
+}
+
+/// The function marked `#[residual]`: what the differentiable outputs and the unknowns make zero.
+pub(crate) struct Residual {
+    /// It returns a residual for each of them.
+    pub(crate) function: Derivative,
+    /// The number of unknowns up to which their equations are factored.
+    pub(crate) dense: Option<LitInt>,
 }
 
 /// The function marked `#[vmap]`: the function of a batch.
@@ -233,7 +249,13 @@ pub(crate) enum Order {
 impl FunctionModel {
     /// Returns whether there are derivatives along directions: those of a rule, or of a formula.
     pub(crate) fn has_forward_mode(&self) -> bool {
-        self.jvp.is_some() || self.definition.kind.elementwise().is_some()
+        let is_elementwise = self.definition.kind.elementwise().is_some();
+        self.jvp.is_some() || self.residual.is_some() || is_elementwise
+    }
+
+    /// Returns whether `apply` calls a function that is given its line.
+    pub(crate) fn is_located(&self) -> bool {
+        self.batch.is_some() || self.residual.is_some()
     }
 }
 
@@ -300,7 +322,7 @@ impl Forward {
             .iter()
             .filter_map(|returned| match returned.role {
                 Role::InPlace { input, .. } => Some((returned, &self.inputs[input])),
-                Role::Output { .. } | Role::Intermediate => None,
+                Role::Output { .. } | Role::Intermediate | Role::Unknown { .. } => None,
             })
     }
 
@@ -309,6 +331,13 @@ impl Forward {
         self.returned
             .iter()
             .filter(|returned| returned.role == Role::Intermediate)
+    }
+
+    /// Returns the intermediates that the residual determines.
+    pub(crate) fn unknowns(&self) -> impl Iterator<Item = &Returned> {
+        self.returned
+            .iter()
+            .filter(|returned| matches!(returned.role, Role::Unknown { .. }))
     }
 
     /// Returns the outputs that have a gradient, by their index among themselves.
@@ -449,6 +478,7 @@ impl Returned {
     pub(crate) fn gradient(&self) -> Option<usize> {
         match self.role {
             Role::Output { gradient } | Role::InPlace { gradient, .. } => gradient,
+            Role::Unknown { gradient } => Some(gradient),
             Role::Intermediate => None,
         }
     }
