@@ -1,0 +1,1 @@
+//! Residuals that are wrong when they run.

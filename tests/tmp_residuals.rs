@@ -1,0 +1,3 @@
+#![allow(dead_code)]
+#[path = "it/residuals/mod.rs"]
+mod residuals;
