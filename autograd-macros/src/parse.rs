@@ -146,6 +146,7 @@ pub(crate) fn item(tokens: TokenStream) -> syn::Result<Item> {
 pub(crate) enum Part {
     Forward,
     Backward,
+    Adjoint,
     Jvp,
     Vmap,
     Residual,
@@ -157,7 +158,7 @@ pub(crate) enum Part {
 
 /// Each attribute with its name, the number of wrong letters that it is still recognized with, and the names that other
 /// frameworks have for it.
-const ATTRIBUTES: [(Part, &str, usize, &[&str]); 7] = [
+const ATTRIBUTES: [(Part, &str, usize, &[&str]); 8] = [
     (Part::Forward, "forward", 2, &["fwd", "primal"]),
     (
         Part::Backward,
@@ -170,9 +171,14 @@ const ATTRIBUTES: [(Part, &str, usize, &[&str]); 7] = [
             "gradients",
             "vjp",
             "bwd",
-            "adjoint",
             "pullback",
         ],
+    ),
+    (
+        Part::Adjoint,
+        "adjoint",
+        2,
+        &["transpose", "transposed", "adjoints", "linear"],
     ),
     (
         Part::Jvp,

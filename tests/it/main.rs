@@ -2,6 +2,7 @@
 
 #![allow(unreachable_pub, reason = "a test has no public items")]
 
+mod adjoints;
 mod backward;
 mod batches;
 mod behaviors;

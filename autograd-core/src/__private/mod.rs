@@ -26,6 +26,7 @@ pub use crate::function::{
 pub use crate::functional::ExampleError;
 pub use crate::functional::vmap::{BatchCall, BatchExample, BatchInput, BatchOutputs};
 pub use crate::gradcheck::Gradcheck;
+pub use crate::gradcheck::adjoint::adjoint;
 pub use crate::gradcheck::batch::{EXAMPLES, batch, example, vmap};
 pub use crate::gradcheck::generated::{
     Drawn, NoReason, Reason, gradcheck, lent, made, sample, succeeded,

@@ -5,8 +5,9 @@ use ndarray::{Array1, array};
 use super::solve::ImplicitSolve;
 use super::*;
 use crate::engine::Grad;
-use crate::gradcheck::Gradcheck;
+use crate::gradcheck::{GENERATED, Gradcheck};
 use crate::tensor::{Tensor, Tensor1};
+use crate::thread::Scoped;
 
 /// Three equations for a vector of two numbers and a number, with a vector of two parameters.
 fn equations(unknowns: &[AnyTensor], inputs: &[Vec<AnyTensor>]) -> Vec<AnyTensor> {
@@ -94,4 +95,18 @@ fn one_factorization_serves_all() {
     let first: *const Linear = system.linear(&unknowns, &inputs).unwrap();
     let again: *const Linear = system.clone().linear(&unknowns, &inputs).unwrap();
     assert_eq!(first, again);
+}
+
+#[test]
+fn generated_tests_find_outputs_that_are_no_solutions() {
+    let unknowns = [array![0.4, 0.9], array![0.2]].map(AnyTensor::from);
+    let inputs = [AnyTensor::from(array![1.3, 0.7])];
+    assert!(system(3).linear(&unknowns, &inputs).is_ok());
+    let _checking = Scoped::set(&GENERATED, true);
+    for dense in [0, 3] {
+        let error = system(dense).linear(&unknowns, &inputs).err().unwrap();
+        let text = "the outputs of `Example` do not solve the equations of its residual: the residual of `z` is 3.8e0 at \
+                    entry [0]";
+        assert_eq!(error.message(), text);
+    }
 }

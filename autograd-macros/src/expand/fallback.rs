@@ -40,7 +40,7 @@ pub(crate) fn function(
     let root = tokens::runtime(definition, default_crate);
     let p = &tokens::private();
     let is_whole = |backward: &&Backward| !flawed.contains(&backward.function.ident);
-    let gradients = short::gradients(backwards.iter().filter(is_whole));
+    let gradients = short::gradients(backwards.iter().filter(is_whole), std::iter::empty());
     let attributes = quote!(#[doc(hidden)] #[allow(unused_variables, dead_code)]);
     let apply = apply::method(forward, &attributes, &inert(), p);
     let batch = rejected

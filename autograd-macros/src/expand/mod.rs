@@ -3,6 +3,7 @@
 //! The item comes first, as it was written, and is not looked at here. Beside it are:
 //!
 //! - [`apply`]: the function that users call: kernel, node, outputs.
+//! - [`adjoint`]: a linear function turned round, which is its derivative.
 //! - [`batch`]: `apply_batch`, which calls it for each example of a batch.
 //! - [`interface`]: its signature.
 //! - [`save`]: saving, there, what backward functions ask for.
@@ -26,6 +27,7 @@
 //! Local variables have [mixed-site](proc_macro2::Span::mixed_site) hygiene, so that they and the names
 //! of the definition never meet.
 
+mod adjoint;
 mod apply;
 mod backward;
 mod batch;
@@ -79,7 +81,9 @@ pub(crate) fn function(
     };
     let (signature, entry) = (signature::function(model, p), catalogue::entry(model, root));
     let probes = probes::constants(model, p);
-    let signature = quote!(#within #signature #entry #probes);
+    let entry = model.is_written.then_some(entry);
+    let turned = adjoint::turned(model, default_crate);
+    let signature = quote!(#within #signature #entry #probes #turned);
     let impls = impls(definition, forward, root, [&functions, &signature]);
     let tests = gradcheck::tests(model, default_crate);
     quote!(#item #beside #impls #tests)
@@ -103,7 +107,11 @@ fn with_backwards(model: &FunctionModel, root: &TokenStream, p: &TokenStream) ->
         (None, saved.flatten())
     };
     let by_name = context::gradients(model, root);
-    let gradients = short::gradients(model.backwards.iter());
+    let adjoint = model.adjoint.iter();
+    let gradients = short::gradients(
+        (adjoint.map(|adjoint| &adjoint.function)).chain(&model.backwards),
+        model.adjoint.iter().map(|adjoint| &adjoint.rule),
+    );
     let (apply, batch) = (apply::function(model, p), batch::function(model, p));
     let backward = backward::function(model, p);
     let forward_mode = forward_mode::function(model, p);

@@ -12,6 +12,7 @@ pub(crate) use gradcheck::{Concrete, Draw, Gradcheck, Sample, Within};
 pub(crate) use kind::{Elementwise, FreeFunction, FunctionKind, Replaced, Written};
 pub(crate) use shapes::{Axis, Computed, Declared, Length, Shape, Shapes};
 
+use proc_macro2::TokenStream;
 use syn::ext::IdentExt as _;
 use syn::{Attribute, Generics, Ident, LitInt, Path, Type, Visibility};
 
@@ -31,6 +32,9 @@ pub(crate) struct FunctionModel {
     pub(crate) residual: Option<Residual>,
     pub(crate) vmap: Option<Vmap>,
     pub(crate) batch: Option<Batch>,
+    pub(crate) adjoint: Option<Adjoint>,
+    /// Whether the function is the author's, not one that was made for it.
+    pub(crate) is_written: bool,
     /// The values that backward functions ask for, in the order inputs, outputs, intermediates, axes.
     pub(crate) saved: Vec<Saved>,
     pub(crate) order: Order,
@@ -186,6 +190,18 @@ pub(crate) struct Vmap {
     /// For each input of forward, whether the examples have their own, along the first axis; they share the others.
     pub(crate) mapped: Vec<bool>,
     pub(crate) is_fallible: bool,
+}
+
+/// A linear function and its adjoint.
+pub(crate) struct Adjoint {
+    /// The adjoint, as the author wrote it.
+    pub(crate) function: Backward,
+    /// The rule for forward mode, which is generated.
+    pub(crate) rule: Written,
+    /// The function turned round.
+    pub(crate) turned: Box<FunctionModel>,
+    /// The block of that function, without our attributes.
+    pub(crate) block: TokenStream,
 }
 
 /// `batch(…)`: `apply_batch` is generated.

@@ -12,7 +12,7 @@ use syn::{
 use super::inputs::ReadInputs;
 use super::options::{BackwardOptions, ForwardOptions, FunctionOptions, ResidualOptions};
 use super::outputs::ReadOutputs;
-use super::{arguments, elementwise, formula, lifetimes, parameters, residual};
+use super::{adjoint, arguments, elementwise, formula, lifetimes, parameters, residual};
 use crate::diagnostics::Diagnostics;
 use crate::lower;
 use crate::model::{Definition, Forward, FunctionKind, Shapes};
@@ -26,6 +26,7 @@ use crate::types::last_segment;
 pub(super) struct Roles<'a> {
     pub(super) forward: Option<(&'a Method, ForwardOptions)>,
     pub(super) backwards: Vec<(&'a Method, BackwardOptions)>,
+    pub(super) adjoint: Option<(&'a Method, BackwardOptions)>,
     pub(super) jvp: Option<&'a Method>,
     pub(super) vmap: Option<&'a Method>,
     pub(super) residual: Option<(&'a Method, ResidualOptions)>,
@@ -163,6 +164,7 @@ pub(super) fn roles<'a>(
     let mut forwards = Vec::new();
     let mut backwards = Vec::new();
     let (mut jvps, mut vmaps, mut residuals) = (Vec::new(), Vec::new(), Vec::new());
+    let mut adjoints = Vec::new();
     for method in &block.methods {
         // The short form's own function is beside the type.
         if definition.kind.free().is_none() {
@@ -187,6 +189,10 @@ pub(super) fn roles<'a>(
                 }
                 backwards.push((method, options));
             }
+            Part::Adjoint => {
+                let options = arguments::backward(&helper.arguments, diagnostics);
+                adjoints.push((method, helper, options));
+            }
             Part::Jvp => jvps.push((method, helper)),
             Part::Vmap => vmaps.push((method, helper)),
             Part::Residual => residuals.push((method, helper)),
@@ -197,6 +203,7 @@ pub(super) fn roles<'a>(
     if let Some((method, ..)) = forward
         && backwards.is_empty()
         && residuals.is_empty()
+        && adjoints.is_empty()
         && is_whole
     {
         has_no_backward(definition, block, &method.sig, diagnostics);
@@ -217,10 +224,17 @@ pub(super) fn roles<'a>(
         }
         (method, arguments::forward(&arguments, diagnostics))
     });
+    let others = backwards.iter().map(|(method, _)| *method);
+    let mut others: Vec<&Method> = others
+        .chain(jvps.iter().map(|(method, _)| *method))
+        .collect();
+    let of_adjoints: Vec<&Method> = adjoints.iter().map(|(method, ..)| *method).collect();
+    let adjoint = adjoint::only(adjoints, &others, definition, diagnostics);
+    others.extend(of_adjoints);
     let jvp = only_rule("jvp", definition, &jvps, diagnostics);
     let vmap = only_rule("vmap", definition, &vmaps, diagnostics);
     let residual = only_rule("residual", definition, &residuals, diagnostics);
-    let is_alone = residual::is_alone(&residuals, &backwards, &jvps, diagnostics);
+    let is_alone = residual.is_none() || residual::is_alone(&others, definition, diagnostics);
     let residual = residual.filter(|_| is_alone).map(|(method, helper)| {
         let options = arguments::residual(&helper.arguments, diagnostics);
         (method, options)
@@ -235,6 +249,7 @@ pub(super) fn roles<'a>(
     Roles {
         forward,
         backwards,
+        adjoint,
         jvp,
         vmap,
         residual,

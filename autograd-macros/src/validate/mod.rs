@@ -14,6 +14,7 @@
 //! - [`shapes`]: the axes of tensors.
 //! - [`coverage`]: each differentiable input has exactly one gradient.
 //! - [`asked`]: the parameters of backward functions and of the `#[jvp]` rule, by name.
+//! - [`adjoint`]: the adjoint of a linear function.
 //! - [`bodies`]: what the tokens of backward functions show.
 //! - [`forms`]: the form in which something is asked for: view, owned, `&Tensor`, optional or not.
 //! - [`agreement`]: rank and element type are the same wherever a name appears.
@@ -27,6 +28,7 @@
 //!
 //! A free function is judged as the block that [`lower`] makes of it.
 
+mod adjoint;
 mod agreement;
 mod arguments;
 mod asked;
@@ -65,8 +67,8 @@ use syn::{Ident, ReturnType, Signature};
 use crate::diagnostics::Diagnostics;
 use crate::lower;
 use crate::model::{
-    Backward, Batch, Definition, Derivative, Forward, FunctionKind, FunctionModel, Input, Order,
-    Residual, Saved, Source, Vmap, Wants,
+    Adjoint, Backward, Batch, Definition, Derivative, Forward, FunctionKind, FunctionModel, Input,
+    Order, Residual, Saved, Source, Vmap, Wants,
 };
 use crate::parse::{Argument, Attributes, ImplBlock, Item, Method};
 use crate::place::{Mistake, Place};
@@ -160,6 +162,7 @@ pub(crate) fn function(
                 jvp,
                 residual,
                 vmap,
+                adjoint,
                 ..
             } = rules;
             let (saved, order) = match &residual {
@@ -174,6 +177,8 @@ pub(crate) fn function(
                 residual,
                 vmap,
                 batch,
+                adjoint,
+                is_written: true,
                 saved,
                 order,
                 gradchecks,
@@ -205,6 +210,7 @@ struct Rules {
     jvp: Option<Derivative>,
     residual: Option<Residual>,
     vmap: Option<Vmap>,
+    adjoint: Option<Adjoint>,
 }
 
 fn functions(
@@ -269,6 +275,18 @@ fn functions(
         has_strangers: false,
     };
     let is_whole = block.unfinished.is_empty();
+    if let Some((method, options)) = &roles.adjoint {
+        let rules = adjoint::read(method, options, is_right, flawed, &mut context);
+        let vmap = roles
+            .vmap
+            .and_then(|rule| read_vmap(rule, is_right, flawed, &mut context));
+        let rules = Rules {
+            forward_is_right: is_right,
+            vmap,
+            ..rules
+        };
+        return (Some(forward), rules);
+    }
     let backwards = read_backwards(&roles.backwards, is_whole, flawed, &mut context);
     let jvp = roles.jvp.and_then(|rule| {
         names::tangents_have_distinct_names(&forward, context.diagnostics);
@@ -279,17 +297,7 @@ fn functions(
             |context: &mut Context<'_>| derivative(&method.sig, &Asker::Residual, flawed, context);
         residual::read(&method.sig, options, read, &mut context)
     });
-    let vmap = roles.vmap.and_then(|rule| {
-        let mistakes = context.diagnostics.len();
-        // It repeats the types of forward, also the wrong ones.
-        let vmap = is_right
-            .then(|| vmap::read(&rule.sig, &mut context))
-            .flatten();
-        if context.diagnostics.len() > mistakes || !is_right {
-            flawed.push(rule.sig.ident.clone());
-        }
-        vmap
-    });
+    let vmap = (roles.vmap).and_then(|rule| read_vmap(rule, is_right, flawed, &mut context));
     if context.has_strangers {
         flawed.push(definition.item().clone());
     }
@@ -303,8 +311,24 @@ fn functions(
         jvp,
         residual,
         vmap,
+        adjoint: None,
     };
     (Some(forward), rules)
+}
+
+fn read_vmap(
+    rule: &Method,
+    is_right: bool,
+    flawed: &mut Vec<Ident>,
+    context: &mut Context<'_>,
+) -> Option<Vmap> {
+    let mistakes = context.diagnostics.len();
+    // It repeats the types of forward, also the wrong ones.
+    let vmap = is_right.then(|| vmap::read(&rule.sig, context)).flatten();
+    if context.diagnostics.len() > mistakes || !is_right {
+        flawed.push(rule.sig.ident.clone());
+    }
+    vmap
 }
 
 /// Reads forward; `None` if `apply` could not have the same signature. The flag is whether everything in it is certain.

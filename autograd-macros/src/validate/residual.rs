@@ -5,11 +5,11 @@ use syn::{Ident, Signature};
 
 use super::agreement;
 use super::context::Context;
-use super::options::{BackwardOptions, ResidualOptions};
+use super::options::ResidualOptions;
 use super::parameters;
 use crate::diagnostics::{Diagnostics, did_you_mean, list};
-use crate::model::{Derivative, Forward, Parameter, Residual, Role, Source, Wants};
-use crate::parse::{Helper, Method};
+use crate::model::{Definition, Derivative, Forward, Parameter, Residual, Role, Source, Wants};
+use crate::parse::{Method, Part};
 use crate::show::show;
 use crate::types::{Content, Form, Kind, same};
 
@@ -17,40 +17,34 @@ use crate::types::{Content, Form, Kind, same};
 ///
 /// ```text
 /// #[residual]
-/// //^^^^^^^^ a residual gives the gradients that `backward` returns
 /// fn residual(output: &Tensor1<f64>, a: &Tensor1<f64>) -> Tensor1<f64>
 /// #[backward(a)]
 /// fn backward(grad_output: ArrayView1<f64>) -> Array1<f64>
+/// // ^^^^^^^^ `Root` has a residual, which gives all gradients
 /// ```
 ///
 /// Returns whether that is so.
 pub(super) fn is_alone(
-    residuals: &[(&Method, &Helper)],
-    backwards: &[(&Method, BackwardOptions)],
-    jvps: &[(&Method, &Helper)],
+    others: &[&Method],
+    definition: &Definition,
     diagnostics: &mut Diagnostics,
 ) -> bool {
-    let Some((_, residual)) = residuals.first() else {
-        return true;
-    };
-    if let Some((backward, _)) = backwards.first() {
+    for other in others {
+        let mut parts = other
+            .helpers
+            .iter()
+            .filter_map(|helper| Part::meant(&helper.name));
+        let (gives, what) = match parts.next() {
+            Some(Part::Jvp) => ("derivatives along a direction", "this rule"),
+            _ => ("all gradients", "this function"),
+        };
         let message = format!(
-            "a residual gives the gradients that `{}` returns",
-            backward.sig.ident
+            "`{}` has a residual, which gives {gives}; remove {what}, or the residual",
+            definition.item()
         );
-        let help = "remove the backward functions, or this function";
-        diagnostics.error_with_help(&residual.name, &message, help);
-        return false;
+        diagnostics.error(&other.sig.ident, message);
     }
-    if let Some((jvp, helper)) = jvps.first() {
-        let message = format!(
-            "a residual gives the tangents that `{}` returns",
-            jvp.sig.ident
-        );
-        diagnostics.error_with_help(&helper.name, &message, "remove the rule");
-        return false;
-    }
-    true
+    others.is_empty()
 }
 
 /// Makes unknowns of the intermediates that are arrays of floats and that the residual asks for.
@@ -78,6 +72,9 @@ pub(super) fn read(
     inputs_are_kept(context);
     if context.diagnostics.len() == mistakes {
         elements_are_alike(context);
+    }
+    if context.diagnostics.len() > mistakes {
+        return None;
     }
     let function = derivative(context)?;
     if context.diagnostics.len() == mistakes {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use pullback::functional::{jacobian, vmap};
 use pullback::kernels::Lu;
 use pullback::ndarray::{
-    Array, Array0, Array1, Array2, ArrayView, ArrayView0, ArrayView1, ArrayView2, Dimension, array,
+    Array, Array0, Array1, Array2, ArrayView0, ArrayView1, ArrayView2, Axis, Dimension, array,
 };
 use pullback::prelude::*;
 use pullback::{checkpoint, kernels};
@@ -102,14 +102,18 @@ impl<T: Element> Pair<T> {
         names: &[&'static str],
     ) -> Result<(Array1<T>, Array0<T>, usize), Diverged> {
         assert_eq!(parts.len(), names.len());
-        let sum = parts.iter().fold(Array1::zeros(scale.len()), |sum, part| sum + part);
+        let sum = parts
+            .iter()
+            .fold(Array1::zeros(scale.len()), |sum, part| sum + part);
         let shift = shift.map_or(T::zero(), |shift| shift[()]);
-        let (mut y, mut z) = (sum.clone(), T::zero());
+        let (mut y, mut z): (Array1<T>, T) = (sum.clone(), T::zero());
         for step in 0..500 {
             let former = (y.clone(), z);
             z = (y.sum() * T::from_f64(0.2) + shift) / T::from_f64(2.0);
-            let slow = y.mapv(|y| y.powi(power) * T::from_f64(0.05));
-            y = &sum * &scale - slow + z * T::from_f64(0.1);
+            let other = z * T::from_f64(0.1);
+            y = Array1::from_shape_fn(scale.len(), |i| {
+                sum[i] * scale[i] - y[i].powi(power) * T::from_f64(0.05) + other
+            });
             let moved = (&y - &former.0).mapv(T::abs).sum() + (z - former.1).abs();
             if moved <= T::epsilon() * T::from_f64(8.0) {
                 return Ok((y, Array0::from_elem((), z), step));
@@ -133,10 +137,13 @@ impl<T: Element> Pair<T> {
         let sum: Tensor1<T> = parts.iter().copied().cloned().sum();
         let first = y + y.powi(power) * number(0.05) - sum * scale - z * number(0.1);
         let second = z * number(2.0) - y.sum() * number(0.2);
-        (first, match shift {
-            Some(shift) => second - shift,
-            None => second,
-        })
+        (
+            first,
+            match shift {
+                Some(shift) => second - shift,
+                None => second,
+            },
+        )
     }
 }
 
@@ -179,7 +186,7 @@ fn single_precision_is_enough_for_gradients() {
 /// The minimum of an energy: the equation is its derivative.
 struct Minimum;
 
-#[custom_function(gradcheck(a = [2] in 0.5..2.0, dense = 4))]
+#[custom_function(gradcheck(a = [2] in 0.5..2.0))]
 impl Minimum {
     #[forward]
     fn forward(a: ArrayView1<f64>) -> Array1<f64> {
@@ -203,14 +210,20 @@ impl Minimum {
 #[test]
 fn a_minimum_is_differentiated_through_its_energy() {
     let a = Tensor::from(array![0.7, 1.2, -0.4]).set_requires_grad(true);
-    Gradcheck::new().second_order().run(|a| Minimum::apply(a), &a).unwrap();
-    Gradcheck::new().forward_mode().run(|a| Minimum::apply(a), &a).unwrap();
+    Gradcheck::new()
+        .second_order()
+        .run(|a| Minimum::apply(a), &a)
+        .unwrap();
+    Gradcheck::new()
+        .forward_mode()
+        .run(|a| Minimum::apply(a), &a)
+        .unwrap();
 }
 
 /// The square root of each element, of any rank: a = y².
 struct Sqrt<T, D>(std::marker::PhantomData<(T, D)>);
 
-#[custom_function(gradcheck(a = [2, 3] in 0.5..2.0, dense = 4), batch(a))]
+#[custom_function(gradcheck(a = [2, 3] in 0.5..2.0, count = None), batch(a))]
 impl<T: Element, D: Dimension> Sqrt<T, D> {
     #[forward]
     fn forward(a: Array<T, D>, count: Option<&Arc<AtomicUsize>>) -> Array<T, D> {
@@ -230,3 +243,151 @@ impl<T: Element, D: Dimension> Sqrt<T, D> {
         output * output - a
     }
 }
+
+#[test]
+fn the_equations_are_linearized_once() {
+    let count = Arc::new(AtomicUsize::new(0));
+    let calls = || count.swap(0, Ordering::Relaxed);
+    let a = Tensor::from(array![1.0, 4.0, 9.0]).set_requires_grad(true);
+    let y = Sqrt::apply(a.clone(), Some(&count));
+    assert_eq!(calls(), 0);
+    for seed in [array![1.0, 0.0, 0.0], array![0.0, 1.0, 1.0]] {
+        let seed = Tensor::from(seed);
+        Grad::of(&y).seed(&seed).retain_graph(true).run(&a).unwrap();
+    }
+    assert_eq!(calls(), 1);
+    let found = jacobian(|a| Sqrt::apply(a.clone(), Some(&count)), &a.detach()).unwrap();
+    assert_eq!(found.view().diag(), array![0.5, 0.25, 1.0 / 6.0]);
+    assert_eq!(calls(), 1);
+    // Without a gradient, the equations are not even made.
+    let weak = Arc::downgrade(&count);
+    let plain = Sqrt::apply(a.detach(), Some(&count));
+    assert_eq!((plain.requires_grad(), weak.strong_count()), (false, 2));
+    drop(y);
+    assert_eq!(weak.strong_count(), 1);
+}
+
+#[test]
+fn forward_mode_and_passes_share_the_linearization() {
+    let count = Arc::new(AtomicUsize::new(0));
+    let a = Tensor::from(array![1.0, 4.0]).set_requires_grad(true);
+    let v = Tensor::from(array![1.0, 1.0]);
+    let sum = |a: &Tensor1<f64>| Sqrt::apply(a.clone(), Some(&count)).sum();
+    let options = pullback::functional::Functional::new().forward_mode(true);
+    let (_, product) = options.hvp(sum, &a, &v).unwrap();
+    assert_eq!(product.to_array(), array![-0.25, -0.25 / 8.0]);
+    // Once in forward mode for the change of the inputs, once to linearize, and for the gradients of both.
+    let calls = count.load(Ordering::Relaxed);
+    assert!(calls <= 5, "{calls}");
+}
+
+#[test]
+fn batches_have_equations_of_their_own() {
+    let a = Tensor::from(array![[1.0, 4.0], [9.0, 16.0], [25.0, 36.0]]).set_requires_grad(true);
+    let y = Sqrt::apply_batch(a.clone(), None);
+    let found = Grad::of(&y.sum()).create_graph(true).run(&a).unwrap();
+    assert_eq!(found.to_array(), a.view().mapv(|a: f64| 0.5 / a.sqrt()));
+    let again = grad(&found.sum(), &a).unwrap();
+    let error = &again.view() - &a.view().mapv(|a: f64| -0.25 / a.powf(1.5));
+    assert!(error.mapv(f64::abs).sum() < 1e-14);
+    let each = |a: &Tensor1<f64>| Sqrt::apply(a.clone(), None);
+    let mapped = vmap(each, Axis(0), &a).unwrap().sum();
+    assert_eq!(grad(&mapped, &a).unwrap().to_array(), found.to_array());
+    let within = checkpoint(|a| Sqrt::apply(a.clone(), None), &a);
+    assert_eq!(
+        grad(&within.sum(), &a).unwrap().to_array(),
+        found.to_array()
+    );
+}
+
+/// The sums of neighbors are given: the first is 0, and a length is asked for by its axis.
+struct Neighbors;
+
+#[custom_function(shapes(sums = [n], output = [n + 1]), gradcheck(n = 3))]
+impl Neighbors {
+    #[forward]
+    fn forward(sums: ArrayView1<f64>) -> Array1<f64> {
+        let mut found = vec![0.0];
+        for sum in sums {
+            found.push(sum - found[found.len() - 1]);
+        }
+        found.into()
+    }
+
+    #[residual]
+    fn residual(output: &Tensor1<f64>, sums: &Tensor1<f64>, n: usize) -> Tensor1<f64> {
+        let pairs = Array2::from_shape_fn((n + 1, n + 1), |(i, j)| {
+            f64::from(u8::from(i == j || i == j + 1))
+        });
+        let moved = Array2::from_shape_fn((n + 1, n), |(i, j)| f64::from(u8::from(i == j + 1)));
+        Tensor::from(pairs).matmul(output) - Tensor::from(moved).matmul(sums)
+    }
+}
+
+#[test]
+fn large_systems_are_solved_by_products() {
+    // A nonlinear Poisson equation, −u'' + u³ = a, on more points than are factored.
+    let a = Array1::from_shape_fn(300, |i| (i as f64 * 0.1).sin() + 1.0);
+    let a = Tensor::from(a).set_requires_grad(true);
+    let u = Poisson::apply(&a);
+    let found = Grad::of(&u.square().sum())
+        .create_graph(true)
+        .run(&a)
+        .unwrap();
+    let second = grad(&found.square().sum(), &a).unwrap();
+    let u = Factored::apply(&a);
+    let expected = Grad::of(&u.square().sum())
+        .create_graph(true)
+        .run(&a)
+        .unwrap();
+    let expected_second = grad(&expected.square().sum(), &a).unwrap();
+    for (found, expected) in [(&found, &expected), (&second, &expected_second)] {
+        let largest =
+            |x: &Tensor1<f64>| x.view().iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+        let error = largest(&(found - expected)) / largest(expected);
+        assert!(error < 1e-10, "{error}");
+    }
+}
+
+/// Returns the matrix of −u'', with u = 0 beyond both ends.
+fn second_differences(n: usize) -> Array2<f64> {
+    Array2::from_shape_fn((n, n), |(i, j)| match i.abs_diff(j) {
+        0 => 20.0,
+        1 => -10.0,
+        _ => 0.0,
+    })
+}
+
+fn poisson(a: ArrayView1<f64>) -> Array1<f64> {
+    let matrix = second_differences(a.len());
+    let mut u = Array1::zeros(a.len());
+    for _ in 0..12 {
+        let residual = matrix.dot(&u) + u.mapv(|u: f64| u.powi(3)) - a;
+        let slope = &matrix + Array2::from_diag(&u.mapv(|u| 3.0 * u * u));
+        u = u - Lu::new(&slope.view()).unwrap().solve(&residual.view());
+    }
+    u
+}
+
+macro_rules! poisson {
+    ($Name:ident, $($dense:tt)*) => {
+        struct $Name;
+
+        #[custom_function]
+        impl $Name {
+            #[forward]
+            fn forward(a: ArrayView1<f64>) -> Array1<f64> {
+                poisson(a)
+            }
+
+            #[residual $($dense)*]
+            fn residual(output: &Tensor1<f64>, a: &Tensor1<f64>) -> Tensor1<f64> {
+                let matrix = Tensor::from(second_differences(output.len()));
+                matrix.matmul(output) + output.powi(3) - a
+            }
+        }
+    };
+}
+
+poisson!(Poisson,);
+poisson!(Factored, (dense = 512));

@@ -4,10 +4,10 @@ mod cases;
 mod mistakes;
 mod systems;
 
+use pullback::Order;
 use pullback::functional::Functional;
 use pullback::ndarray::{Array1, ArrayView1, array};
 use pullback::prelude::*;
-use pullback::Order;
 
 /// The x with x³ + x = a.
 struct Root;
@@ -51,16 +51,25 @@ fn a_root_has_every_derivative() {
 
 #[test]
 fn forward_mode_nests_and_mixes() {
-    let (a, v) = (Tensor::from(array![2.0, 10.0]), Tensor::from(array![1.0, 0.5]));
+    let (a, v) = (
+        Tensor::from(array![2.0, 10.0]),
+        Tensor::from(array![1.0, 0.5]),
+    );
     let once = |a: &Tensor1<f64>| jvp(|a| Root::apply(a), a, &v).unwrap().1;
-    let (_, twice) = Functional::new().forward_mode(true).jvp(once, &a, &v).unwrap();
+    let (_, twice) = Functional::new()
+        .forward_mode(true)
+        .jvp(once, &a, &v)
+        .unwrap();
     let x = Root::apply(&a);
     let expected = x.view().mapv(|x| -6.0 * x / (3.0 * x * x + 1.0).powi(3)) * &v.view() * v.view();
     assert!((&twice.view() - &expected).mapv(f64::abs).sum() < 1e-13);
     let weighted = |a: &Tensor1<f64>| (Root::apply(a) * Root::apply(a)).sum();
     let modes = [false, true].map(|mode| {
         let options = Functional::new().forward_mode(mode);
-        (options.hessian(weighted, &a).unwrap(), options.hvp(weighted, &a, &v).unwrap().1)
+        (
+            options.hessian(weighted, &a).unwrap(),
+            options.hvp(weighted, &a, &v).unwrap().1,
+        )
     });
     assert!((&modes[0].0 - &modes[1].0).view().mapv(f64::abs).sum() < 1e-13);
     assert!((&modes[0].1 - &modes[1].1).view().mapv(f64::abs).sum() < 1e-13);
