@@ -1,6 +1,7 @@
 //! `#[residual]`: functions whose outputs solve equations.
 
 mod cases;
+mod known;
 mod mistakes;
 mod systems;
 
