@@ -239,6 +239,8 @@ pub(crate) fn meant_on_parameter(name: &Ident) -> Option<&'static str> {
         || ["no_grad", "detach", "constant", "skip", "ignore"].contains(&&*name)
     {
         Some("non_differentiable")
+    } else if near("each", 1) {
+        Some("each")
     } else {
         None
     }

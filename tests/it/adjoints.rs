@@ -2,7 +2,8 @@
 
 use pullback::functional::{hessian, jacobian, vmap};
 use pullback::ndarray::{
-    Array, Array1, Array2, ArrayView, ArrayView1, ArrayView2, ArrayViewMut1, Dimension, array, s,
+    Array, Array1, Array2, ArrayView, ArrayView1, ArrayView2, ArrayViewMut1, Axis, Dimension,
+    array, s,
 };
 use pullback::prelude::*;
 
@@ -171,7 +172,7 @@ fn forward_mode_is_forward() {
     );
     let mapped = vmap(
         |x| differences(x),
-        pullback::ndarray::Axis(0),
+        Axis(0),
         &Tensor::from(array![[1.0, 4.0], [2.0, 8.0]]),
     )
     .unwrap();
@@ -185,7 +186,7 @@ fn forward_mode_is_forward() {
 }
 
 #[test]
-fn tensors_that_forward_writes_to_have_adjoints_and_it_may_fail() {
+fn tensors_that_forward_writes_to_haveadjoints_and_it_may_fail() {
     let x = leaf(array![1.0, 2.0, 3.0]);
     let mut y = &x * 1.0;
     Shift::apply(&mut y, 1).unwrap();
@@ -229,4 +230,155 @@ fn second_derivatives_agree_with_differences() {
         .second_order()
         .run(spread, (&parts[0], &parts[1]))
         .unwrap();
+}
+
+/// A linear function of a vector that is made of built-in ones, with its adjoint by hand.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Scale(f64),
+    Roll(isize),
+    Flip,
+    Sums,
+    Pad(usize, usize),
+    Drop(usize),
+    /// The elements at these places, of a vector of this length.
+    Pick([usize; 3]),
+    /// A matrix with entries from a pattern, with this number of rows.
+    Product(usize),
+}
+
+impl Step {
+    fn forward(self, x: &Tensor1<f64>) -> Tensor1<f64> {
+        match self {
+            Self::Scale(by) => x * by,
+            Self::Roll(by) => x.roll(Axis(0), by),
+            Self::Flip => x.flip(&[0]),
+            Self::Sums => x.cumsum(Axis(0)),
+            Self::Pad(before, after) => x.pad(&[(before, after)], 0.0),
+            Self::Drop(count) => x.slice(s![count..]),
+            Self::Pick(places) => x.index_select(Axis(0), &places.map(|place| place % x.len())),
+            Self::Product(rows) => matrix(rows, x.len()).matmul(x),
+        }
+    }
+
+    /// The adjoint, for an input of this length.
+    fn adjoint(self, y: &Tensor1<f64>, length: usize) -> Tensor1<f64> {
+        match self {
+            Self::Scale(by) => y * by,
+            Self::Roll(by) => y.roll(Axis(0), -by),
+            Self::Flip => y.flip(&[0]),
+            Self::Sums => y.flip(&[0]).cumsum(Axis(0)).flip(&[0]),
+            Self::Pad(before, _) => y.slice(s![before..before + length]),
+            Self::Drop(count) => y.pad(&[(count, 0)], 0.0),
+            Self::Pick(places) => {
+                let mut sum = Array1::zeros(length);
+                for (place, value) in places.iter().zip(y.view()) {
+                    sum[place % length] += value;
+                }
+                Tensor::from(sum)
+            }
+            Self::Product(rows) => matrix(rows, length).t().matmul(y),
+        }
+    }
+
+    /// The same with a mistake.
+    fn damaged(self) -> Self {
+        match self {
+            Self::Scale(by) => Self::Scale(by * (1.0 + 1e-8)),
+            Self::Roll(by) => Self::Roll(by + 1),
+            Self::Flip => Self::Roll(0),
+            Self::Sums => Self::Scale(1.0),
+            Self::Pad(before, after) => Self::Pad(after, before),
+            Self::Drop(_) => self,
+            Self::Pick([a, b, c]) => Self::Pick([a + 1, b, c]),
+            Self::Product(rows) => Self::Product(rows),
+        }
+    }
+}
+
+fn matrix(rows: usize, columns: usize) -> Tensor2<f64> {
+    let entry = |(i, j): (usize, usize)| ((i * columns + j) as f64 * 0.7548).fract() - 0.5;
+    Tensor::from(Array2::from_shape_fn((rows, columns), entry))
+}
+
+struct Composed;
+
+#[custom_function]
+impl Composed {
+    #[forward]
+    #[allow(unused_variables)]
+    fn forward(x: &Tensor1<f64>, steps: &[Step], adjoints: &[Step], length: usize) -> Tensor1<f64> {
+        steps.iter().fold(x.clone(), |x, step| step.forward(&x))
+    }
+    #[adjoint(x)]
+    fn adjoint(
+        grad_output: ArrayView1<f64>,
+        steps: &[Step],
+        adjoints: &[Step],
+        length: usize,
+    ) -> Array1<f64> {
+        let mut lengths = vec![length];
+        for step in steps {
+            let zeros = Tensor::from(Array1::zeros(lengths[lengths.len() - 1]));
+            lengths.push(step.forward(&zeros).len());
+        }
+        let steps = adjoints.iter().zip(&lengths).rev();
+        let y = Tensor::from(grad_output.to_owned());
+        steps
+            .fold(y, |y, (step, length)| step.adjoint(&y, *length))
+            .into_array()
+    }
+}
+
+mod random {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            (0.5..2.0_f64).prop_map(Step::Scale),
+            (-3..4_isize).prop_map(Step::Roll),
+            Just(Step::Flip),
+            Just(Step::Sums),
+            (0..3_usize, 0..3_usize).prop_map(|(before, after)| Step::Pad(before, after)),
+            Just(Step::Drop(1)),
+            [0..9_usize, 0..9, 0..9].prop_map(Step::Pick),
+            (2..5_usize).prop_map(Step::Product),
+        ]
+    }
+
+    fn is_accepted(steps: &[Step], adjoints: &[Step], length: usize) -> bool {
+        let x = leaf(Array1::ones(length));
+        let map = |x: &Tensor1<f64>| Composed::apply(x, steps, adjoints, length);
+        let check = || pullback::__private::adjoint("`Composed`", Gradcheck::new(), map, &x);
+        catch_unwind(AssertUnwindSafe(check)).is_ok()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(300))]
+
+        #[test]
+        fn rightadjoints_are_accepted_and_damaged_ones_refused(
+            steps in prop::collection::vec(step(), 1..6),
+            length in 6..9_usize,
+            which in any::<prop::sample::Index>(),
+        ) {
+            prop_assert!(is_accepted(&steps, &steps, length), "{:?}", steps);
+            let mut adjoints = steps.clone();
+            let which = which.index(steps.len());
+            adjoints[which] = steps[which].damaged();
+            let y = Composed::forward(&Tensor::from(Array1::zeros(length)), &steps, &steps, length);
+            let is_same = (0..y.len()).all(|place| {
+                let mut unit = Array1::zeros(y.len());
+                unit[place] = 1.0;
+                let [right, damaged] = [&steps, &adjoints]
+                    .map(|adjoints| Composed::adjoint(unit.view(), &steps, adjoints, length));
+                right.iter().zip(&damaged).all(|(a, b)| (a - b).abs() <= 1e-11 * a.abs())
+            });
+            prop_assert_eq!(is_accepted(&steps, &adjoints, length), is_same, "{:?} as {:?}", steps, adjoints);
+        }
+    }
 }

@@ -16,6 +16,7 @@ mod composed;
 mod compositions;
 mod edges;
 mod elementwise;
+mod entries;
 mod expressions;
 mod foreign;
 #[cfg(feature = "catalogue")]

@@ -326,3 +326,185 @@ fn shapes_are_in_the_signature() {
     assert_eq!(Flat::output_shape(&[2, 3]).unwrap(), [2, 6]);
     assert_eq!(Flat::apply(&ones((2, 3)).into_dyn()).shape(), [2, 6]);
 }
+
+/// Tables of random shapes, held against lengths that fit and lengths that do not.
+mod random {
+    use std::panic::Location;
+
+    use proptest::prelude::*;
+    use pullback::__private::{Axes, DeclaredLength, DeclaredShape, Dims, ShapeTable};
+    use pullback::ErrorKind;
+
+    const NAMES: [&str; 4] = ["n", "m", "k", "l"];
+    const INPUTS: [&str; 4] = ["a", "b", "c", "d"];
+
+    /// A declared input: whether it has leading axes, its lengths (an axis, a number or any), and its number of tensors.
+    type Declared = (bool, Vec<Declaration>, usize);
+
+    #[derive(Clone, Debug)]
+    enum Declaration {
+        Axis(usize),
+        Number(usize),
+        Any,
+    }
+
+    fn declaration() -> impl Strategy<Value = Declaration> {
+        prop_oneof![
+            4 => (0..NAMES.len()).prop_map(Declaration::Axis),
+            1 => (1..5_usize).prop_map(Declaration::Number),
+            1 => Just(Declaration::Any),
+        ]
+    }
+
+    fn inputs() -> impl Strategy<Value = Vec<Declared>> {
+        let input = (
+            any::<bool>(),
+            prop::collection::vec(declaration(), 0..4),
+            0..3_usize,
+        );
+        prop::collection::vec(input, 1..=INPUTS.len())
+    }
+
+    fn table(inputs: &[Declared]) -> ShapeTable {
+        let declared = inputs
+            .iter()
+            .zip(INPUTS)
+            .map(|((leading, lengths, _), input)| {
+                let lengths = lengths.iter().map(|length| match length {
+                    Declaration::Axis(axis) => DeclaredLength::Axis(*axis),
+                    Declaration::Number(number) => DeclaredLength::Number(*number),
+                    Declaration::Any => DeclaredLength::Any,
+                });
+                DeclaredShape {
+                    input,
+                    text: "[…]",
+                    leading: *leading,
+                    lengths: lengths.collect::<Vec<_>>().leak(),
+                }
+            });
+        ShapeTable {
+            function: "f",
+            axes: &NAMES,
+            inputs: declared.collect::<Vec<_>>().leak(),
+        }
+    }
+
+    /// Returns the shapes of all tensors, with these lengths of axes and leading axes.
+    fn shapes(inputs: &[Declared], axes: [usize; 4], leading: &[usize]) -> Vec<Vec<Vec<usize>>> {
+        let of = |(has_leading, lengths, count): &Declared| {
+            let mut shape = if *has_leading {
+                leading.to_vec()
+            } else {
+                Vec::new()
+            };
+            shape.extend(
+                lengths
+                    .iter()
+                    .enumerate()
+                    .map(|(place, length)| match length {
+                        Declaration::Axis(axis) => axes[*axis],
+                        Declaration::Number(number) => *number,
+                        Declaration::Any => 7 + place,
+                    }),
+            );
+            vec![shape; *count]
+        };
+        inputs.iter().map(of).collect()
+    }
+
+    fn read(
+        inputs: &[Declared],
+        shapes: &[Vec<Vec<usize>>],
+    ) -> Result<[usize; 4], pullback::Error> {
+        let dims: Vec<Dims<'_>> = shapes
+            .iter()
+            .map(|tensors| match tensors.as_slice() {
+                [] => Dims::Missing,
+                [shape] => Dims::One(shape),
+                several => Dims::List(several.iter().map(Vec::as_slice).collect()),
+            })
+            .collect();
+        let read: Result<Axes<'_, 4>, _> = table(inputs).axes(&dims, Location::caller());
+        read.map(|axes| axes.lengths)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        #[test]
+        fn right_shapes_are_accepted_and_wrong_ones_refused_by_name(
+            inputs in inputs(),
+            axes in [1..5_usize, 1..5, 1..5, 1..5],
+            leading in prop::collection::vec(1..4_usize, 0..3),
+            wrong in any::<prop::sample::Index>(),
+            by in 1..4_usize,
+        ) {
+            let right = shapes(&inputs, axes, &leading);
+            let found = read(&inputs, &right).expect("shapes that fit");
+            for (axis, &length) in found.iter().enumerate() {
+                let is_there = inputs.iter().any(|(_, lengths, count)| {
+                    *count > 0 && lengths.iter().any(|one| matches!(one, Declaration::Axis(of) if *of == axis))
+                });
+                prop_assert_eq!(length, if is_there { axes[axis] } else { usize::MAX });
+            }
+            // Another length at one place that is declared.
+            let places: Vec<(usize, usize, usize)> = inputs
+                .iter()
+                .enumerate()
+                .flat_map(|(input, (_, lengths, count))| {
+                    (0..*count).flat_map(move |tensor| {
+                        (0..lengths.len()).map(move |place| (input, tensor, place))
+                    })
+                })
+                .collect();
+            if places.is_empty() {
+                return Ok(());
+            }
+            let (input, tensor, place) = *wrong.get(&places);
+            let mut changed = right.clone();
+            let shape = &mut changed[input][tensor];
+            let at = shape.len() - inputs[input].1.len() + place;
+            shape[at] += by;
+            let refused = read(&inputs, &changed);
+            match &inputs[input].1[place] {
+                Declaration::Any => prop_assert!(refused.is_ok()),
+                Declaration::Number(_) => {
+                    let error = refused.expect_err("another number");
+                    let is_named = matches!(error.kind(), ErrorKind::DeclaredShape { input: name, .. }
+                        if name.starts_with(INPUTS[input]));
+                    prop_assert!(is_named, "{}", error);
+                }
+                Declaration::Axis(axis) => {
+                    let uses = inputs.iter().flat_map(|(_, lengths, count)| {
+                        lengths.iter().filter(|one| matches!(one, Declaration::Axis(of) if of == axis)).map(|_| *count)
+                    });
+                    if uses.sum::<usize>() < 2 {
+                        // Its only place: the axis has another length then.
+                        prop_assert_eq!(refused.expect("a length of its own")[*axis], axes[*axis] + by);
+                    } else {
+                        let error = refused.expect_err("two lengths of one axis");
+                        let is_named = matches!(error.kind(), ErrorKind::AxisLength { axis: name, lengths, .. }
+                            if *name == NAMES[*axis] && lengths[0].abs_diff(lengths[1]) == by);
+                        prop_assert!(is_named, "{}", error);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// `output_shape` is what forward returns, for random lengths and values.
+#[test]
+fn computed_shapes_are_those_that_forward_returns() {
+    for l in 0..9_usize {
+        for k in 1..5_usize {
+            for stride in 1..4_usize {
+                let computed = Windows::output_shape([l], k, stride);
+                if k <= l {
+                    let x = Tensor::from(Array1::<f64>::ones(l));
+                    assert_eq!(computed.unwrap(), Windows::apply(&x, k, stride).shape());
+                }
+            }
+        }
+    }
+}

@@ -42,7 +42,8 @@ pub use crate::tensor::{
 pub use crate::thread::unrecorded;
 pub use argument::{Argument, Save, Single, View};
 pub use autograd_kernels::{
-    Blocks, Element, Formula, Literal, Plain, Real, list_value, pulled_back,
+    Blocks, Element, Elements, Entries, Formula, Literal, Place, Plain, Real, entries, list_value,
+    plain, pulled_back,
 };
 pub use holds_tensor::{HoldsNone, HoldsTensor, Probe, Storage, is_value};
 

@@ -400,7 +400,8 @@ impl ErrorKind {
                 };
                 write!(f, "`{function}` can be differentiated only {times}")?;
                 match order {
-                    1 | 2 => write!(f, "; write `elementwise(order = {})`", order + 1),
+                    1 => f.write_str("; write `elementwise(order = 2)`, and no `once` in `grad(…)`"),
+                    2 => f.write_str("; write `elementwise(order = 3)`"),
                     _ => Ok(()),
                 }
             }

@@ -46,17 +46,14 @@ fn check(
 ) -> Result<Option<String>, Error> {
     run::prepared(options, function, inputs, &[], called_at, |check| {
         for seed in 0..DIRECTIONS {
-            let mistake = {
+            let mut mistake = {
                 let _doing = Doing(check, "comparing forward of sums with sums of forward");
                 linearity(check, options, seed)?
             };
-            let mistake = match mistake {
-                Some(mistake) => Some(mistake),
-                None => {
-                    let _doing = Doing(check, "comparing the products of forward and adjoint");
-                    products(check, options, seed)?
-                }
-            };
+            if mistake.is_none() {
+                let _doing = Doing(check, "comparing the products of forward and adjoint");
+                mistake = products(check, options, seed)?;
+            }
             if mistake.is_some() {
                 return Ok(mistake);
             }

@@ -9,6 +9,7 @@ use std::mem::MaybeUninit;
 use ndarray::{Array, ArrayView, Dimension};
 
 use super::dual::Dual;
+use super::entries::Place;
 use super::evaluation::BLOCK;
 use super::formula::Formula;
 use crate::element::number::Number;
@@ -34,13 +35,17 @@ pub trait UnaryLoops<T>: Send + Sync + sealed::Sealed {
 mod sealed {
     /// Unsafe code relies on loops that write to all of `out`. Other types cannot promise that.
     pub trait Sealed {}
-    impl<F: super::Formula<1, 1> + Copy> Sealed for F {}
+    impl<F: super::Formula<1, 1, Entries = ()> + Copy> Sealed for F {}
 }
 
 /// Returns a gradient times the derivative of a formula at a number: 0 where the formula is constant.
 #[inline(always)]
-fn product<T: Element>(formula: &impl Formula<1, 1>, gradient: T, x: T) -> T {
-    let [result] = formula.at([Dual::<T::Number, 1>::variable(T::Number::of(x), 0)]);
+fn product<T: Element>(formula: &impl Formula<1, 1, Entries = ()>, gradient: T, x: T) -> T {
+    let [result] = formula.at(
+        &(),
+        Place(0),
+        [Dual::<T::Number, 1>::variable(T::Number::of(x), 0)],
+    );
     match result.tangent(0) {
         Some(derivative) => gradient * derivative.element(),
         None => T::zero(),
@@ -48,7 +53,7 @@ fn product<T: Element>(formula: &impl Formula<1, 1>, gradient: T, x: T) -> T {
 }
 
 // The closures own the formula: what is borrowed could change with each element that is written.
-impl<T: Element, F: Formula<1, 1> + Copy> UnaryLoops<T> for F {
+impl<T: Element, F: Formula<1, 1, Entries = ()> + Copy> UnaryLoops<T> for F {
     fn values(&self, x: &[T], out: &mut [MaybeUninit<T>]) {
         let formula = *self;
         map_into(
@@ -56,7 +61,11 @@ impl<T: Element, F: Formula<1, 1> + Copy> UnaryLoops<T> for F {
             out,
             #[inline(always)]
             move |x| {
-                let [value] = formula.at([Dual::<T::Number, 0>::constant(T::Number::of(x))]);
+                let [value] = formula.at(
+                    &(),
+                    Place(0),
+                    [Dual::<T::Number, 0>::constant(T::Number::of(x))],
+                );
                 value.value.element()
             },
         );

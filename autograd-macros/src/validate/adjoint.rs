@@ -10,7 +10,7 @@ use super::{Rules, derivative, function};
 use crate::diagnostics::{Diagnostics, list};
 use crate::lower::{self, adjoint::Turned};
 use crate::model::{
-    Adjoint, Backward, Definition, Derivative, FunctionModel, Role, Source, Wants, Written,
+    Adjoint, Backward, Definition, Derivative, Forward, FunctionModel, Role, Source, Wants, Written,
 };
 use crate::parse::{self, Attributes, Helper, Method, Part};
 use crate::place::Place;
@@ -72,6 +72,7 @@ pub(super) fn read(
     context: &mut Context<'_>,
 ) -> Rules {
     let mistakes = context.diagnostics.len();
+    context.in_adjoint = true;
     let covers = covers(method, options, context);
     is_always_there(context);
     let on = (context.definition, context.forward);
@@ -82,6 +83,7 @@ pub(super) fn read(
         covers: &covers,
     };
     let read = derivative(&sig, &asker, flawed, context);
+    context.in_adjoint = false;
     let function = read.map(|function| Backward {
         vis: method.vis.clone(),
         written: lower::short::written(method, sig, covers.complete),
@@ -214,6 +216,19 @@ fn asks_for_nothing_that_varies(adjoint: &Derivative, context: &mut Context<'_>)
             .diagnostics
             .error_with_help(&parameter.ty, &message, help);
     }
+}
+
+/// Returns the names that an adjoint may ask for.
+pub(super) fn names(forward: &Forward) -> Vec<String> {
+    let others = forward.inputs.iter().filter(|input| {
+        let tensor = input.tensor.as_ref();
+        tensor.is_none_or(|tensor| tensor.edge.is_none())
+    });
+    let axes = forward.shapes.axes.iter();
+    let mut names = forward.gradient_names();
+    names.extend(others.map(|input| input.name.to_string()));
+    names.extend(axes.map(|axis| axis.name.to_string()));
+    names
 }
 
 /// Reads all that follows from an adjoint: by the rules, as if it were written.

@@ -205,6 +205,7 @@ pub(super) fn roles<'a>(
         && residuals.is_empty()
         && adjoints.is_empty()
         && is_whole
+        && diagnostics.len() == 0
     {
         has_no_backward(definition, block, &method.sig, diagnostics);
     }

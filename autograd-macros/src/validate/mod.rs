@@ -271,6 +271,7 @@ fn functions(
         body: &method.body,
         floats: &floats,
         diagnostics,
+        in_adjoint: false,
         elements_differ: false,
         has_strangers: false,
     };

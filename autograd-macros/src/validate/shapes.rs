@@ -4,14 +4,14 @@ use quote::ToTokens;
 use syn::ext::IdentExt as _;
 use syn::{BinOp, Expr, ExprArray, ExprLit, Ident, Lit, UnOp, parse_quote};
 
-use crate::diagnostics::{Diagnostics, count, did_you_mean, list};
+use crate::diagnostics::{Diagnostics, did_you_mean, list};
 use crate::model::{
     Axis, Computed, Declared, Definition, Forward, FunctionKind, Input, Length, Returned, Role,
     Shape, Shapes,
 };
 use crate::parse::{Argument, ImplBlock};
 use crate::show::show;
-use crate::types::{Kind, Rank, TensorType};
+use crate::types::{Kind, Rank, TensorType, is_float};
 use crate::uses;
 
 /// Reads the declared shapes. What is wrong is left out, so that backward functions can ask for axes in spite of it.
@@ -36,7 +36,7 @@ pub(super) fn read(
     let Some(entries) = reader.entries(argument) else {
         return Shapes::default();
     };
-    reader.is_not_written(block);
+    let is_taken = reader.is_written(block);
     // Inputs first: they bind the axes.
     let is_input = |entry: &&Argument| {
         let mut inputs = forward.inputs.iter();
@@ -47,11 +47,18 @@ pub(super) fn read(
     for entry in inputs {
         reader.input(entry);
     }
-    for entry in others {
-        reader.returned(entry);
+    // An axis that is wrong there would be unknown here.
+    if reader.diagnostics.len() == mistakes {
+        for entry in others {
+            reader.returned(entry);
+        }
     }
     if reader.diagnostics.len() == mistakes {
         reader.every_output_has_one(&argument.name);
+    }
+    if is_taken {
+        reader.shapes.inputs.clear();
+        reader.shapes.returned.clear();
     }
     reader.shapes
 }
@@ -97,13 +104,15 @@ impl Reader<'_> {
     /// impl Scale { pub fn output_shape(x: usize) -> usize { … } … }
     /// //                  ^^^^^^^^^^^^ `output_shape` is generated
     /// ```
-    fn is_not_written(&mut self, block: &ImplBlock) {
+    fn is_written(&mut self, block: &ImplBlock) -> bool {
         let mut methods = block.methods.iter();
-        if let Some(method) = methods.find(|method| method.sig.ident == "output_shape") {
+        let written = methods.find(|method| method.sig.ident == "output_shape");
+        if let Some(method) = written {
             let message =
                 "`output_shape` is generated from `shapes`; give this function another name";
             self.diagnostics.error(&method.sig.ident, message);
         }
+        written.is_some()
     }
 
     /// Finds the names that stand alone in the shape of an input.
@@ -406,7 +415,8 @@ impl Reader<'_> {
             }
         }
         declared.text = format!("[{}]", texts.join(", "));
-        if self.diagnostics.len() > mistakes {
+        let read = declared.lengths.len() + usize::from(declared.leading);
+        if self.diagnostics.len() > mistakes || read < shape.elems.len() {
             return None;
         }
         self.has_the_rank(of, &declared, shape);
@@ -477,7 +487,7 @@ impl Reader<'_> {
             return None;
         }
         self.is_a_number(length)?;
-        let names = self.names(length)?;
+        let names = self.names(of, length)?;
         Some(Length::Computed(Box::new(Computed {
             expression: length.clone(),
             text: text(length),
@@ -556,7 +566,7 @@ impl Reader<'_> {
     /// #[custom_function(shapes(x = [2 * n], output = [n]))]
     /// //                            ^ the axis `n` is bound only by an expression
     /// ```
-    fn names(&mut self, expression: &Expr) -> Option<Vec<Ident>> {
+    fn names(&mut self, of: &Of<'_>, expression: &Expr) -> Option<Vec<Ident>> {
         let axes = self.shapes.axes.iter();
         let axes: Vec<String> = axes.map(|axis| axis.name.to_string()).collect();
         let inputs = self.forward.inputs.iter();
@@ -569,6 +579,14 @@ impl Reader<'_> {
             let names: Vec<String> = names
                 .chain(values.map(|input| input.name.to_string()))
                 .collect();
+            if of.is_input {
+                let message = format!("the axis `{stranger}` is bound only by an expression");
+                let help = format!(
+                    "let `{stranger}` stand alone in the shape of an input, `x = [{stranger}, …]`, or write `_` here"
+                );
+                self.diagnostics.error_with_help(&stranger, &message, &help);
+                return None;
+            }
             let message =
                 format!("no input has an axis named `{stranger}`, and no value has that name");
             let suggestion = did_you_mean(&stranger.to_string(), &names);
@@ -594,6 +612,16 @@ impl Reader<'_> {
                     "name the axis in its shape, `{name} = [n, …]`, and write the name here"
                 );
                 self.diagnostics.error_with_help(name, &message, &help);
+                return None;
+            }
+            if let Some((_, input)) = self.input_of(name)
+                && (is_float(&input.ty) || show(&input.ty) == "bool")
+            {
+                let message = format!(
+                    "`{name}` is `{}`; a length is computed with whole numbers",
+                    show(&input.ty)
+                );
+                self.diagnostics.error(name, message);
                 return None;
             }
             let axis = self.shapes.axis(name);
@@ -626,7 +654,11 @@ impl Reader<'_> {
             let message = format!(
                 "`{}` has rank {rank}, but this shape has {}",
                 of.name,
-                count(found, "length")
+                if found == 1 {
+                    "1 length".to_owned()
+                } else {
+                    format!("{found} lengths")
+                }
             );
             let help = format!("write one for each axis: `{} = {}`", of.name, of.example());
             self.diagnostics.error_with_help(shape, &message, &help);

@@ -16,8 +16,12 @@ use crate::testing::numbers;
 struct Two;
 
 impl Formula<3, 2> for Two {
+    type Entries = ();
+
+    fn entries(&self, _: Elements) {}
+
     #[inline(always)]
-    fn at<R: Real>(&self, [x, y, z]: [R; 3]) -> [R; 2]
+    fn at<R: Real>(&self, (): &(), _: Place, [x, y, z]: [R; 3]) -> [R; 2]
     where
         f64: Literal<R>,
     {
@@ -188,8 +192,12 @@ fn missing_arrays_are_zeros() {
 struct One;
 
 impl Formula<1, 1> for One {
+    type Entries = ();
+
+    fn entries(&self, _: Elements) {}
+
     #[inline(always)]
-    fn at<R: Real>(&self, [x]: [R; 1]) -> [R; 1]
+    fn at<R: Real>(&self, (): &(), _: Place, [x]: [R; 1]) -> [R; 1]
     where
         f64: Literal<R>,
     {
@@ -250,7 +258,11 @@ fn derivatives_of_the_inputs_alone_are_those_among_all() {
 struct Panics;
 
 impl Formula<1, 1> for Panics {
-    fn at<R: Real>(&self, [x]: [R; 1]) -> [R; 1]
+    type Entries = ();
+
+    fn entries(&self, _: Elements) {}
+
+    fn at<R: Real>(&self, (): &(), _: Place, [x]: [R; 1]) -> [R; 1]
     where
         f64: Literal<R>,
     {
@@ -288,8 +300,12 @@ fn after_a_panic_everything_works() {
 struct Line;
 
 impl Formula<2, 1> for Line {
+    type Entries = ();
+
+    fn entries(&self, _: Elements) {}
+
     #[inline(always)]
-    fn at<R: Real>(&self, [x, y]: [R; 2]) -> [R; 1]
+    fn at<R: Real>(&self, (): &(), _: Place, [x, y]: [R; 2]) -> [R; 1]
     where
         f64: Literal<R>,
     {
