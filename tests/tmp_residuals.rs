@@ -1,3 +1,0 @@
-#![allow(dead_code)]
-#[path = "it/residuals/mod.rs"]
-mod residuals;
