@@ -402,7 +402,7 @@ use proc_macro::{Span, TokenStream};
 ///   scaled before, so that units do not count, and the condition may be up to 1/(n ε).
 /// - For more unknowns only products with the derivative are computed, by passes and in forward mode: GMRES, restarted
 ///   after 60 products, or after more where that is too slow. It stops where ‖r‖ ≤ 16 ε (‖J‖‖x‖ + ‖b‖), as exact as a
-///   product. If rounding in the residual is larger and r stops shrinking, 2¹⁶ times as much is accepted; then it is an
+///   product. If rounding in the residual is larger and r stops shrinking, ε^⅔ in place of 16 ε is accepted; else it is an
 ///   error with the number of products and what remains. Singular equations are not noticed for a gradient for which they
 ///   have a solution.
 /// - The generated test also finds outputs that are no solutions: where a step of Newton's method would change them by more

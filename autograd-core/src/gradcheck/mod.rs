@@ -24,7 +24,7 @@ use crate::error::Error;
 use tolerances::Tolerances;
 
 thread_local! {
-    static GENERATED: Cell<bool> = const { Cell::new(false) };
+    pub(crate) static GENERATED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Returns whether a generated test checks a function on this thread.

@@ -44,13 +44,14 @@ fn source(parameter: &Parameter) -> Option<Source> {
     }
 }
 
-/// Returns the place of a source among the differentiable inputs or outputs.
+/// The place of something among the unknowns, the differentiable inputs, or all else.
 enum Place {
     Unknown(usize),
     Input(usize),
     Constant(usize),
 }
 
+/// Returns what the residual asks for, in the order of its parameters.
 fn places(residual: &Residual, forward: &Forward) -> Vec<(Source, Place)> {
     let mut constants = 0;
     let sources = residual.function.parameters.iter().filter_map(source);
@@ -382,6 +383,7 @@ pub(super) fn backward(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     names.push(system.to_token_stream());
     types.push(option(&quote!(#p::SavedValue<#p::System>)));
     let ([unknowns, inputs], names, types) = (groups, nested(&names), nested(&types));
+    let all = local("unknowns");
     quote! {
         #[doc(hidden)]
         fn #name(
@@ -389,8 +391,8 @@ pub(super) fn backward(model: &FunctionModel, p: &TokenStream) -> TokenStream {
             #call: &mut #p::Call<'_>,
         ) -> ::core::result::Result<(), #p::Error> {
             #(#restored)*
-            let unknowns = [#(#unknowns),*].concat();
-            #p::saved(&#system).backward(#call, &unknowns, &[#(#inputs),*])
+            let #all = [#(#unknowns),*].concat();
+            #p::saved(&#system).backward(#call, &#all, &[#(#inputs),*])
         }
     }
 }
@@ -420,6 +422,7 @@ pub(super) fn forward_mode(
     let forward = &model.forward;
     let (call, system, hidden) = (local("call"), local("system"), local("hidden"));
     let (link, inner, found) = (local("link"), local("inner_link"), local("found"));
+    let all = local("unknowns");
     let outputs = forward.outputs().filter(|output| output.has_gradient());
     let unknowns = outputs.map(|output| erased_output(output, p));
     let inputs = forward.differentiable().into_iter();
@@ -450,8 +453,8 @@ pub(super) fn forward_mode(
     });
     quote! {
         let (#system, #hidden) = #inner.take();
-        let unknowns = [#(#unknowns,)* ::core::clone::Clone::clone(&#hidden)].concat();
-        let #found = #system.forward(&mut #call, &unknowns, &[#(#inputs),*], &[#(#directions),*]);
+        let #all = [#(#unknowns,)* ::core::clone::Clone::clone(&#hidden)].concat();
+        let #found = #system.forward(&mut #call, &#all, &[#(#inputs),*], &[#(#directions),*]);
         #link.pass(::core::option::Option::Some(&#system), || {
             #system.hidden(&#call, #hidden, ::core::option::Option::as_deref(&#found))
         });
