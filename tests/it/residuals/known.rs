@@ -179,3 +179,51 @@ fn a_steady_state_of_a_reactor() {
     let by_r = -2.0 * a * a * slope;
     near(&of_rates, &array![by_r, -by_r * 1.3], 1e-12);
 }
+
+/// The state z = tanh(z w + x) (a deep equilibrium model).
+struct Equilibrium;
+
+#[custom_function(
+    shapes(x = [n, h], w = [h, h], z = [n, h]),
+    gradcheck(n = 2, h = 3, w = Array2::from_elem((3, 3), 0.1)),
+)]
+impl Equilibrium {
+    #[forward(outputs(z))]
+    fn forward(x: ArrayView2<f64>, w: ArrayView2<f64>) -> Array2<f64> {
+        let step = |z: Array2<f64>, _| (z.dot(&w) + x).mapv(f64::tanh);
+        (0..200).fold(Array2::zeros(x.dim()), step)
+    }
+
+    #[residual]
+    fn residual(z: &Tensor2<f64>, x: &Tensor2<f64>, w: &Tensor2<f64>) -> Tensor2<f64> {
+        (z.matmul(w) + x).tanh() - z
+    }
+}
+
+#[test]
+fn an_equilibrium_has_the_gradients_of_its_iteration() {
+    let number = |i: usize, j: usize| ((i * 5 + j * 3) as f64).sin();
+    let x = Tensor::from(Array2::from_shape_fn((3, 4), |(i, j)| number(i, j)));
+    let w = Array2::from_shape_fn((4, 4), |(i, j)| 0.3 * number(i + 2, j));
+    let (x, w) = (
+        x.set_requires_grad(true),
+        Tensor::from(w).set_requires_grad(true),
+    );
+    let unrolled = (0..200).fold(&x * 0.0, |z, _| (z.matmul(&w) + &x).tanh());
+    let derivatives = |z: Tensor2<f64>| {
+        let loss = z.powi(3).sum();
+        let (of_x, of_w) = Grad::of(&loss).create_graph(true).run((&x, &w)).unwrap();
+        let again = (of_x.square().sum() + of_w.square().sum()) * 0.5;
+        (
+            of_x.detach(),
+            of_w.detach(),
+            grad(&again, (&x, &w)).unwrap(),
+        )
+    };
+    let expected = derivatives(unrolled);
+    let found = derivatives(Equilibrium::apply(&x, &w));
+    near(&found.0, &expected.0.to_array(), 1e-10);
+    near(&found.1, &expected.1.to_array(), 1e-10);
+    near(&found.2.0, &expected.2.0.to_array(), 1e-10);
+    near(&found.2.1, &expected.2.1.to_array(), 1e-10);
+}
