@@ -139,8 +139,14 @@ impl Error {
 }
 
 /// An error with its function, which a backward function or a `#[jvp]` rule passes on as it is.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct PassedOn(pub(crate) Error);
+
+impl fmt::Debug for PassedOn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
 
 impl fmt::Display for PassedOn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

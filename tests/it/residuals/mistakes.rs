@@ -1,6 +1,9 @@
 //! Residuals that are wrong when they run.
 
-use pullback::ndarray::{Array1, ArrayView1, array, s};
+use std::panic::catch_unwind;
+
+use pullback::__private::{Drawn, gradcheck, sample};
+use pullback::ndarray::{Array1, ArrayView1, Ix1, array, s};
 use pullback::prelude::*;
 use pullback::{Error, ErrorKind};
 
@@ -25,6 +28,14 @@ impl Wrong {
             _ => Ok(x - a),
         }
     }
+}
+
+/// Returns an error of each kind that a pass may have.
+pub(crate) fn errors() -> Vec<Error> {
+    let small = ["failing", "short", "singular", "infinite"];
+    let small = small.map(|kind| gradient(array![1.0, 2.0], kind).unwrap_err());
+    let large = gradient(array![1.0, 2.0, 3.0, 4.0], "singular").unwrap_err();
+    small.into_iter().chain([large]).collect()
 }
 
 fn gradient(values: Array1<f64>, kind: &str) -> Result<Tensor1<f64>, Error> {
@@ -95,4 +106,98 @@ fn a_residual_may_fail() {
         "the residual of `wrong` failed: no equations today"
     );
     assert!(std::error::Error::source(&error).is_some());
+}
+
+/// A square root that stops too early.
+struct Early;
+
+#[custom_function]
+impl Early {
+    #[forward(outputs(root))]
+    fn forward(a: ArrayView1<f64>) -> Array1<f64> {
+        a.mapv(|a| (0..2).fold(a, |x, _| x - (x * x - a) / (2.0 * x)))
+    }
+
+    #[residual]
+    fn residual(root: &Tensor1<f64>, a: &Tensor1<f64>) -> Tensor1<f64> {
+        root.square() - a
+    }
+}
+
+/// Returns the message of a generated test of outputs that are no solutions.
+pub(crate) fn message_of_test() -> String {
+    let check = || {
+        let input = Drawn {
+            either_sign: false,
+            estimated: false,
+        };
+        let a = sample::<f64, Ix1>(&[3], 0, Some([2.0, 3.0]));
+        gradcheck(
+            "`Early`",
+            [1, 0],
+            Gradcheck::new(),
+            &[input],
+            |a| Early::apply(a),
+            &a,
+        );
+    };
+    let panic = catch_unwind(check).unwrap_err();
+    *panic.downcast::<String>().unwrap()
+}
+
+#[test]
+fn the_generated_test_finds_outputs_that_are_no_solutions() {
+    let message = message_of_test();
+    let text = "gradcheck of `Early`: the outputs of `Early` do not solve the equations of its residual: the residual of \
+                `root` is ";
+    assert!(message.starts_with(text), "{message}");
+    // Other checks take the outputs as they are.
+    let a = Tensor::from(array![2.0]).set_requires_grad(true);
+    assert!(grad(&Early::apply(&a).sum(), &a).is_ok());
+}
+
+/// A function whose rule for forward mode fails.
+struct Stubborn;
+
+#[custom_function]
+impl Stubborn {
+    #[forward]
+    fn forward(x: ArrayView1<f64>) -> Array1<f64> {
+        x.to_owned()
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: &Tensor1<f64>) -> Tensor1<f64> {
+        grad_output.clone()
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor1<f64>) -> Result<Tensor1<f64>, String> {
+        match tangent_x.sum().item() {
+            0.0 => Err("no direction".to_owned()),
+            _ => Ok(tangent_x.clone()),
+        }
+    }
+}
+
+/// Returns the error of a rule for forward mode that fails.
+pub(crate) fn error_of_rule() -> Error {
+    let (x, v) = (Tensor::from(array![1.0]), Tensor::from(array![0.0]));
+    jvp(|x| Stubborn::apply(x), &x, &v).unwrap_err()
+}
+
+#[test]
+fn a_rule_for_forward_mode_may_fail() {
+    let error = error_of_rule();
+    assert_eq!(
+        error.message(),
+        "the `#[jvp]` rule of `Stubborn` failed: no direction"
+    );
+    assert_eq!(
+        std::error::Error::source(&error).unwrap().to_string(),
+        "no direction"
+    );
+    let x = Tensor::from(array![1.0]);
+    let (_, along) = jvp(|x| Stubborn::apply(x), &x, &x).unwrap();
+    assert_eq!(along.to_array(), array![1.0]);
 }

@@ -2,7 +2,7 @@
 
 mod cases;
 mod known;
-mod mistakes;
+pub(crate) mod mistakes;
 mod systems;
 
 use pullback::Order;
