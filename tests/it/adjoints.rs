@@ -7,7 +7,9 @@ use pullback::ndarray::{
 };
 use pullback::prelude::*;
 
-use crate::functions::leaf;
+fn leaf<D: Dimension>(array: Array<f64, D>) -> Tensor<f64, D> {
+    Tensor::from(array).set_requires_grad(true)
+}
 
 /// The sums of blocks of `factor` columns.
 struct BlockSums;
