@@ -18,7 +18,10 @@ use autograd_kernels::{Element, ElementType};
 
 /// What forward mode needs of the `apply` that it calls: the equations, and the unknowns that `apply` does not return.
 #[derive(Debug)]
-pub struct Link(Option<RefCell<Option<(System, Vec<AnyTensor>)>>>);
+pub struct Link(Option<RefCell<Option<Passed>>>);
+
+/// The equations, and the unknowns that `apply` does not return.
+type Passed = (System, Vec<AnyTensor>);
 
 impl Link {
     /// Returns a link that needs nothing.
@@ -44,7 +47,10 @@ impl Link {
     }
 
     /// Returns what was passed on.
-    pub fn take(self) -> (System, Vec<AnyTensor>) {
+    ///
+    /// # Panics
+    /// If nothing was.
+    pub fn take(self) -> Passed {
         let passed = self.0.and_then(RefCell::into_inner);
         // INVARIANT: `apply` passes it on before it returns outputs.
         passed.expect("the equations of an `apply` that has returned")

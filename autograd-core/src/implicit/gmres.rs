@@ -192,6 +192,7 @@ fn norm(x: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Element;
     use ndarray::{Array1, Array2};
     use std::convert::Infallible;
 
@@ -249,7 +250,7 @@ mod tests {
         for unit in [1.0, 40.0] {
             // As if the sums in it were of numbers `unit` times as large.
             let product = |x: &[f64]| {
-                let rounded = |x: &f64| f64::from((x + unit) as f32) - unit;
+                let rounded = |x: &f64| f64::from(f32::from_f64(x + unit)) - unit;
                 let image = wave.dot(&Array1::from(x.to_vec()));
                 Ok::<_, Infallible>(image.iter().map(rounded).collect())
             };

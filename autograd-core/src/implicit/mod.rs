@@ -39,8 +39,10 @@ use linear::Linear;
 pub type Failure = Box<dyn Source + Send + Sync>;
 
 /// The author's residual, with the values that it asks for: a function of the unknowns, and of the tensors of each input.
-type Residual =
-    dyn Fn(&[AnyTensor], &[Vec<AnyTensor>]) -> Result<Vec<AnyTensor>, Failure> + Send + Sync;
+type Residual = dyn Fn(&[AnyTensor], &[Vec<AnyTensor>]) -> Found + Send + Sync;
+
+/// The tensors that it returns.
+type Found = Result<Vec<AnyTensor>, Failure>;
 
 /// The equations that the outputs of one call of `apply` solve.
 #[derive(Clone)]
@@ -80,7 +82,7 @@ impl System {
         counts: &[usize],
         dense: usize,
         values: V,
-        residual: fn(&V, &[AnyTensor], &[Vec<AnyTensor>]) -> Result<Vec<AnyTensor>, Failure>,
+        residual: fn(&V, &[AnyTensor], &[Vec<AnyTensor>]) -> Found,
     ) -> Self {
         Self(Arc::new(Equations {
             residual: Box::new(move |unknowns, inputs| residual(&values, unknowns, inputs)),

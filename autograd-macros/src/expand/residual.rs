@@ -5,7 +5,7 @@
 //! mode gets them from the `apply` that it calls, through a link, with the unknowns that `apply` does not return.
 
 use proc_macro2::TokenStream;
-use quote::{ToTokens as _, quote, quote_spanned};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::Ident;
 use syn::ext::IdentExt as _;
 
@@ -283,10 +283,9 @@ pub(super) fn equations(model: &FunctionModel, p: &TokenStream) -> Equations {
     });
     let names = forward.differentiable_outputs().into_iter();
     let names = names.map(|(output, _)| output.name.unraw().to_string());
-    let dense = match &residual.dense {
-        Some(dense) => quote!(#dense),
-        None => quote!(#p::System::DENSE),
-    };
+    let default = || quote!(#p::System::DENSE);
+    let dense = residual.dense.as_ref();
+    let dense = dense.map_or_else(default, ToTokens::to_token_stream);
     let (applied_at, function) = (local("applied_at"), name(forward));
     let variables: Vec<_> = values
         .iter()
