@@ -102,7 +102,7 @@ pub use self::{
     linalg::{OverPairs, Pairs, TriangularPart},
     losses::CrossEntropyBackward,
     norms::{ChannelRepeat, ChannelSum, Normalize, NormalizeBackward, ScaleShift},
-    pool::{AvgPool2dBackward, Gather2d, MaxUnpool2d},
+    pool::{Gather2d, MaxUnpool2d},
     reductions::{
         DotAxes, Expand, Extremum, FirstExtremum, LogSoftmaxBackward, SharedExtremum,
         SoftmaxBackward, SumAxes,

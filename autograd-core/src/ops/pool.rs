@@ -112,10 +112,21 @@ impl<T: Element> MaxUnpool2d<T> {
 #[derive(Debug)]
 pub struct AvgPool2d<T>(PhantomData<T>);
 
-#[custom_function(gradcheck(
-    x = [1, 2, 4, 3],
-    windows = Pool2dOptions { kernel: [3, 2], stride: [2, 1], padding: [1, 1] }
-))]
+#[custom_function(
+    shapes(
+        x = [n, channels, height, width],
+        output = [
+            n,
+            channels,
+            (height + 2 * windows.padding[0] - windows.kernel[0]) / windows.stride[0] + 1,
+            (width + 2 * windows.padding[1] - windows.kernel[1]) / windows.stride[1] + 1
+        ],
+    ),
+    gradcheck(
+        x = [1, 2, 4, 3],
+        windows = Pool2dOptions { kernel: [3, 2], stride: [2, 1], padding: [1, 1] }
+    )
+)]
 impl<T: Element> AvgPool2d<T> {
     /// Returns the mean of each window.
     #[doc = crate::math!(r"y_{u, v} = \frac{1}{k l} \sum_{i=0}^{k - 1} \sum_{j=0}^{l - 1} x_{s u + i - p,\, s v + j - p}")]
@@ -124,52 +135,20 @@ impl<T: Element> AvgPool2d<T> {
     ///
     /// # Panics
     /// If the windows do not fit.
-    #[forward(outputs(output), saves(size))]
-    #[track_caller]
-    pub fn forward(x: ArrayView4<T>, windows: Pool2dOptions) -> (Array4<T>, [usize; 2]) {
-        let (_, _, height, width) = x.dim();
-        (kernels::avg_pool2d(&x, &windows), [height, width])
-    }
-
-    #[backward(x)]
-    fn backward(grad_output: &Tensor4<T>, windows: Pool2dOptions, size: [usize; 2]) -> Tensor4<T> {
-        AvgPool2dBackward::apply(grad_output, windows, size)
-    }
-
-    #[jvp]
-    fn jvp(tangent_x: &Tensor4<T>, windows: Pool2dOptions) -> Tensor4<T> {
-        Self::apply(tangent_x, windows)
-    }
-}
-
-/// The gradient of [`AvgPool2d`]: each element, divided by the size of a window, is added to the pixels of its window.
-#[derive(Debug)]
-pub struct AvgPool2dBackward<T>(PhantomData<T>);
-
-#[custom_function(gradcheck(
-    x = [1, 2, 2, 4],
-    windows = Pool2dOptions { kernel: [3, 2], stride: [2, 1], padding: [1, 1] },
-    size = [4, 3]
-))]
-impl<T: Element> AvgPool2dBackward<T> {
-    /// Returns images of zeros to which each element, divided by the size of a window, is added in its window.
-    ///
-    /// # Panics
-    /// If the windows do not fit, or are not as many as the elements.
     #[forward]
     #[track_caller]
-    pub fn forward(x: ArrayView4<T>, windows: Pool2dOptions, size: [usize; 2]) -> Array4<T> {
-        kernels::avg_pool2d_backward(&x, &windows, size)
+    pub fn forward(x: ArrayView4<T>, windows: Pool2dOptions) -> Array4<T> {
+        kernels::avg_pool2d(&x, &windows)
     }
 
-    #[backward(x)]
-    fn backward(grad_output: &Tensor4<T>, windows: Pool2dOptions) -> Tensor4<T> {
-        AvgPool2d::apply(grad_output, windows)
-    }
-
-    #[jvp]
-    fn jvp(tangent_x: &Tensor4<T>, windows: Pool2dOptions, size: [usize; 2]) -> Tensor4<T> {
-        Self::apply(tangent_x, windows, size)
+    #[adjoint(x)]
+    fn adjoint(
+        grad_output: ArrayView4<T>,
+        windows: Pool2dOptions,
+        height: usize,
+        width: usize,
+    ) -> Array4<T> {
+        kernels::avg_pool2d_backward(&grad_output, &windows, [height, width])
     }
 }
 

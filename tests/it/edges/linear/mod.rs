@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use pullback::ndarray::{Array1, Array2, ArrayD, Axis, Ix1, Ix2, Ix3, Ix4, arr1, arr2};
 use pullback::ops::{AttentionOptions, ConvOptions, Pool2dOptions, Triangle};
-use pullback::ops::{AvgPool2dBackward, Gather2d, MaxUnpool2d, OverPairs, Pairs, einsum};
+use pullback::ops::{Gather2d, MaxUnpool2d, OverPairs, Pairs, einsum};
 use pullback::prelude::*;
 
 use super::rows::{Row, placed, ranked, row};
@@ -175,12 +175,6 @@ fn pooling<T: Element>() -> Vec<Row<T>> {
                 x.avg_pool2d([3, 2], [2, 1], [1, 1]).into_dyn()
             },
             move |x| naive::pooled(&x[0], windows, |window| window.iter().sum::<f64>() / 6.0),
-        ),
-        row(
-            "avg_pool2d_backward",
-            &[&[&[2, 2, 2, 4]], &[&[0, 2, 2, 4]]],
-            move |x| AvgPool2dBackward::apply(&ranked(&x[0]), windows, [4, 3]).into_dyn(),
-            move |x| naive::avg_pool2d_backward(&x[0], windows, [4, 3]),
         ),
         row(
             "gather2d",

@@ -155,25 +155,6 @@ pub fn largest(elements: &[f64]) -> f64 {
     elements.iter().fold(f64::NEG_INFINITY, larger)
 }
 
-/// Adds each element, divided by the size of a window, to the pixels of its window.
-pub fn avg_pool2d_backward(
-    x: &ArrayD<f64>,
-    windows: Pool2dOptions,
-    size: [usize; 2],
-) -> ArrayD<f64> {
-    let by = |axis: usize| [windows.stride[axis], windows.padding[axis], 1];
-    let area = (windows.kernel[0] * windows.kernel[1]) as f64;
-    let mut image = ArrayD::zeros(IxDyn(&[x.shape()[0], x.shape()[1], size[0], size[1]]));
-    for (at, &element) in x.indexed_iter() {
-        for row in (0..windows.kernel[0]).filter_map(|k| seen([at[2], k], by(0), size[0])) {
-            for column in (0..windows.kernel[1]).filter_map(|k| seen([at[3], k], by(1), size[1])) {
-                image[[at[0], at[1], row, column]] += element / area;
-            }
-        }
-    }
-    image
-}
-
 /// The values, weighed by the softmax of the scores of the keys that `is_seen`.
 pub fn attention(
     q: &ArrayD<f64>,
