@@ -68,6 +68,7 @@ mod function;
 pub mod functional;
 mod gradcheck;
 mod hooks;
+mod implicit;
 pub mod inspect;
 pub mod memory;
 

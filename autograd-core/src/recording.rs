@@ -79,7 +79,7 @@ impl Recording {
 
     /// Returns the gradients at `targets` of a pass that starts with a seed for each root. Nodes save no tangents, so
     /// in an outer run of forward mode the gradients' tangents fail.
-    fn pass(
+    pub(crate) fn pass(
         &self,
         roots: Vec<(&AnyTensor, AnyTensor)>,
         targets: &[AnyTensor],

@@ -186,7 +186,19 @@ pub(crate) fn table(model: &FunctionModel) -> TokenStream {
             .intermediates()
             .map(|one| row(&one.name, &one.shown, "saved for backward", saved, forward)),
     );
+    lines.extend(forward.unknowns().map(|one| {
+        let kind = "unknown of the equations";
+        row(&one.name, &one.shown, kind, saved, forward)
+    }));
     lines.push(String::new());
+    if let Some(residual) = &model.residual {
+        let outputs = forward.differentiable_outputs().into_iter();
+        let outputs = list(outputs.map(|(output, _)| output.name.to_string()));
+        let residual = &residual.function.ident;
+        lines.push(format!(
+            "`{residual}` is zero at {outputs}, which gives all derivatives."
+        ));
+    }
     lines.push(match order {
         Order::Once | Order::Times(1) => "It can be differentiated once.".to_owned(),
         Order::Times(2) => "It can be differentiated twice.".to_owned(),
@@ -197,7 +209,8 @@ pub(crate) fn table(model: &FunctionModel) -> TokenStream {
         FunctionKind::Elementwise(free, _) => lines.extend(written_formula(free)),
         FunctionKind::Block | FunctionKind::Short(_) => {
             let rule = "It has a rule for forward mode.".to_owned();
-            lines.extend(jvp.as_ref().map(|_| rule));
+            let has_rule = jvp.is_some() || model.residual.is_some();
+            lines.extend(has_rule.then_some(rule));
         }
     }
     if let Some(batch) = &model.batch {

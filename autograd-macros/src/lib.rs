@@ -48,8 +48,8 @@ use proc_macro::{Span, TokenStream};
 /// Turns an `impl` block or, in the short form, a `fn` into a differentiable function.
 ///
 /// The block has one function marked `#[forward]`, which computes the outputs, and functions marked
-/// `#[backward]`, which return the gradients of its inputs, or one marked `#[adjoint]`; it may have one marked `#[jvp]`
-/// and one marked `#[vmap]`.
+/// `#[backward]`, which return the gradients of its inputs, or one marked `#[adjoint]`, or one marked `#[residual]`, an
+/// equation that the outputs solve; it may have one marked `#[jvp]` and one marked `#[vmap]`.
 /// Everything else is in their signatures:
 ///
 /// ```
@@ -262,7 +262,8 @@ use proc_macro::{Span, TokenStream};
 /// ```
 ///
 /// On arrays it gives first derivatives; on `&Tensor` what it computes can be differentiated again, by
-/// forward mode and backward. Without it, forward mode through the function is an error.
+/// forward mode and backward. It may return a `Result`, whose error becomes the source of that of forward mode. Without
+/// it, forward mode through the function is an error.
 ///
 /// # Shapes
 ///
@@ -355,6 +356,57 @@ use proc_macro::{Span, TokenStream};
 /// gradients of the outputs, for values, axes and `#[non_differentiable]` inputs; not for what forward is linear in, nor
 /// for what it returns. In the short form it is an expression, `adjoint(x) = …`. The test that `gradcheck(…)` generates
 /// compares ⟨A x, y⟩ with ⟨x, Aᵀ y⟩, and forward of a sum with the sum of forward, to rounding, 10⁻¹² in `f64`.
+///
+/// # Residuals
+///
+/// A function marked `#[residual]`, in place of backward functions, returns what the outputs make zero, however forward
+/// finds them. Gradients of every order and forward mode follow by the implicit function theorem:
+///
+/// ```
+/// use pullback::ndarray::{Array1, ArrayView1, array};
+/// use pullback::prelude::*;
+///
+/// pub struct Root;
+///
+/// #[custom_function(gradcheck(a = [5] in 0.5..3.0))]
+/// impl Root {
+///     /// The x with x³ + x = a, by Newton's method.
+///     #[forward]
+///     pub fn forward(a: ArrayView1<f64>) -> Array1<f64> {
+///         a.mapv(|a| (0..60).fold(a, |x, _| x - (x * x * x + x - a) / (3.0 * x * x + 1.0)))
+///     }
+///
+///     #[residual]
+///     fn residual(output: &Tensor1<f64>, a: &Tensor1<f64>) -> Tensor1<f64> {
+///         output.powi(3) + output - a
+///     }
+/// }
+///
+/// let a = Tensor::from(array![2.0]).set_requires_grad(true);
+/// let first = Grad::of(&Root::apply(&a).sum()).create_graph(true).run(&a)?;
+/// let second = grad(&first.sum(), &a)?;
+/// assert!((first.item() - 1.0 / 4.0).abs() < 1e-14); // 1 / (3x² + 1)
+/// assert!((second.item() + 6.0 / 64.0).abs() < 1e-14); // −6x / (3x² + 1)³
+/// # Ok::<(), pullback::Error>(())
+/// ```
+///
+/// It asks by name for outputs, inputs, values and axes, tensors as `&Tensor…`, and returns a tensor of the shape of
+/// each differentiable output, several in a tuple, or a `Result` of them. It asks for every differentiable output and
+/// input; these have one element type. An intermediate (`saves(…)`) that is an array of floats and that it asks for is one
+/// more unknown, with one more equation: so a quadratic program saves its multipliers. The residual may run autograd, with
+/// `create_graph`: the equation of a minimum is the gradient of its energy.
+///
+/// - Up to 256 unknowns, or as many as `#[residual(dense = 512)]` gives, the derivative of the residual by the unknowns is
+///   computed row by row and factored, once for each `apply`: all passes, all orders and forward mode use the factors. An
+///   error names the function and the condition of the equations, if they are singular or nearly so. Rows and columns are
+///   scaled before, so that units do not count, and the condition may be up to 1/(n ε).
+/// - For more unknowns only products with the derivative are computed, by passes and in forward mode: GMRES, restarted
+///   after 60 products, or after more where that is too slow. It stops where ‖r‖ ≤ 16 ε (‖J‖‖x‖ + ‖b‖), as exact as a
+///   product. If rounding in the residual is larger and r stops shrinking, ε^⅔ in place of 16 ε is accepted; else it is an
+///   error with the number of products and what remains. Singular equations are not noticed for a gradient for which they
+///   have a solution.
+/// - The generated test also finds outputs that are no solutions: where a step of Newton's method would change them by more
+///   than the cube root of the precision.
 ///
 /// # Batches
 ///
@@ -566,6 +618,13 @@ pub fn backward(_: TokenStream, item: TokenStream) -> TokenStream {
 #[doc(hidden)]
 #[proc_macro_attribute]
 pub fn jvp(_: TokenStream, item: TokenStream) -> TokenStream {
+    alone::other(item.into()).into()
+}
+
+/// Marks the equation of the outputs in a block that [`custom_function`] reads.
+#[doc(hidden)]
+#[proc_macro_attribute]
+pub fn residual(_: TokenStream, item: TokenStream) -> TokenStream {
     alone::other(item.into()).into()
 }
 

@@ -149,6 +149,7 @@ pub(crate) enum Part {
     Adjoint,
     Jvp,
     Vmap,
+    Residual,
     /// `#[saves(…)]`: an argument of `#[forward]`, which is not an attribute itself.
     OfForward,
     /// `#[ignores_grad]`: an option of `#[backward]`.
@@ -157,7 +158,7 @@ pub(crate) enum Part {
 
 /// Each attribute with its name, the number of wrong letters that it is still recognized with, and the names that other
 /// frameworks have for it.
-const ATTRIBUTES: [(Part, &str, usize, &[&str]); 7] = [
+const ATTRIBUTES: [(Part, &str, usize, &[&str]); 8] = [
     (Part::Forward, "forward", 2, &["fwd", "primal"]),
     (
         Part::Backward,
@@ -186,6 +187,12 @@ const ATTRIBUTES: [(Part, &str, usize, &[&str]); 7] = [
         &["jvps", "tangent", "tangents", "forward_mode"],
     ),
     (Part::Vmap, "vmap", 0, &["vmaps", "batched", "batching"]),
+    (
+        Part::Residual,
+        "residual",
+        2,
+        &["implicit", "optimality", "optimality_fun", "custom_root"],
+    ),
     (
         Part::OfForward,
         "",

@@ -5,17 +5,10 @@ use pullback::prelude::*;
 
 use crate::network::{Network, Unbalanced};
 
-/// The panic message of a derivative that solves the system of forward's last step.
-const SOLVED: &str = "a matrix that Newton's method has factored";
-
 /// Computes the heads at which every junction receives its demand.
 ///
-/// Heads h solve F(h, θ) = 0, so a change of θ moves them by dh = -J⁻¹ ∂F/∂θ dθ, where J = ∂F/∂h. For any
-/// number of forward steps, backward solves one linear system, for the adjoint λ = J⁻ᵀ·grad, and only
-/// the result is saved. J is symmetric here.
-///
-/// Backward is written on tensors, and the heads in it are the function's own output, so gradients of
-/// gradients are right too.
+/// Newton's method finds them; the residual says what they are. For any number of steps, backward solves one linear
+/// system.
 pub struct Heads;
 
 #[custom_function(gradcheck(
@@ -35,28 +28,13 @@ impl Heads {
         Ok(heads.into_array())
     }
 
-    #[backward]
-    fn backward(
-        grad_heads: &Tensor1<f64>,
-        log_roughness: &Tensor1<f64>,
+    #[residual]
+    fn residual(
         heads: &Tensor1<f64>,
-        network: &Network,
-    ) -> (Tensor1<f64>, Tensor1<f64>) {
-        let (flow, slope) = network.flow(log_roughness, heads);
-        let adjoint = network.respond(&slope, grad_heads).expect(SOLVED);
-        (-(network.losses(&adjoint) * flow), -adjoint)
-    }
-
-    #[jvp]
-    fn jvp(
-        tangent_log_roughness: &Tensor1<f64>,
-        tangent_demand: &Tensor1<f64>,
         log_roughness: &Tensor1<f64>,
-        heads: &Tensor1<f64>,
+        demand: &Tensor1<f64>,
         network: &Network,
     ) -> Tensor1<f64> {
-        let (flow, slope) = network.flow(log_roughness, heads);
-        let change = network.outflow(&(flow * tangent_log_roughness)) + tangent_demand;
-        -network.respond(&slope, &change).expect(SOLVED)
+        network.outflow(&network.flow(log_roughness, heads).0) + demand
     }
 }

@@ -51,6 +51,7 @@ mod panics;
 mod pruning;
 mod public_api;
 mod renamed;
+mod residuals;
 mod resume;
 mod roots;
 mod rules;

@@ -12,6 +12,7 @@ pub use crate::array::PackedShape;
 #[cfg(feature = "catalogue")]
 pub use crate::catalogue::Entry;
 pub use crate::elementwise::{Derivatives, Elementwise, values};
+pub use crate::erased::AnyTensor;
 pub use crate::error::Error;
 pub use crate::error::panic::{Panic, catching_passes, caught};
 pub use crate::function::{
@@ -29,6 +30,9 @@ pub use crate::gradcheck::adjoint::adjoint;
 pub use crate::gradcheck::batch::{EXAMPLES, batch, example, vmap};
 pub use crate::gradcheck::generated::{
     Drawn, NoReason, Reason, gradcheck, lent, made, sample, succeeded,
+};
+pub use crate::implicit::{
+    Failure, Link, System, constants, erased_tangents, list_of, optional_of, single_of,
 };
 pub use crate::saved::{Saved, SavedList};
 pub use crate::tape::{AnyGradient, DualTensor, Edge, Gradient, Node, RawTensor};

@@ -11,7 +11,7 @@ use super::plan::{Plan, requires_grad};
 use super::shared::Shared;
 use crate::basic::{Add, Mul};
 use crate::custom_function;
-use crate::error::Exceeded;
+use crate::error::PassedOn;
 use crate::tensor::Tensor;
 
 /// Returns the derivatives of the outputs along the tangents that there are.
@@ -65,7 +65,7 @@ impl<T: Element, D: Dimension> Directional<T, D> {
         tensors: &[&Tensor<T, D>],
         function: &Shared<T>,
         plan: &Arc<Plan>,
-    ) -> Result<Vec<Option<Tensor<T, D>>>, Exceeded> {
+    ) -> Result<Vec<Option<Tensor<T, D>>>, PassedOn> {
         function.has_order(2)?;
         let known = plan.places.iter().copied().zip(tensors.iter().copied());
         let of_outputs = (function.loops.inputs()..).zip(grad_output.iter().copied());

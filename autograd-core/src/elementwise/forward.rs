@@ -11,7 +11,7 @@ use super::directional::along;
 use super::plan::requires_grad;
 use super::shared::Shared;
 use crate::custom_function;
-use crate::error::Exceeded;
+use crate::error::PassedOn;
 use crate::error::panic::{Panic, caught};
 use crate::tensor::Tensor;
 
@@ -124,7 +124,7 @@ impl<T: Element, D: Dimension> Values<T, D> {
         tensors: &[&Tensor<T, D>],
         function: &Shared<T>,
         needs: &[bool],
-    ) -> Result<Vec<Option<Tensor<T, D>>>, Exceeded> {
+    ) -> Result<Vec<Option<Tensor<T, D>>>, PassedOn> {
         function.has_order(1)?;
         Ok(function.gradients(tensors, grad_output, needs))
     }

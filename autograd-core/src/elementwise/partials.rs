@@ -10,7 +10,7 @@ use super::arrays::{array, fitting, placed};
 use super::plan::{Plan, lifted, requires_grad};
 use super::shared::Shared;
 use crate::custom_function;
-use crate::error::Exceeded;
+use crate::error::PassedOn;
 use crate::tensor::Tensor;
 
 impl<T: Element> Shared<T> {
@@ -102,7 +102,7 @@ impl<T: Element, D: Dimension> Partials<T, D> {
         tensors: &[&Tensor<T, D>],
         function: &Shared<T>,
         plan: &Arc<Plan>,
-    ) -> Result<Vec<Option<Tensor<T, D>>>, Exceeded> {
+    ) -> Result<Vec<Option<Tensor<T, D>>>, PassedOn> {
         function.has_order(plan.order + 1)?;
         let (next, tensors) = plan.differentiated(tensors, function, &plan.wanted, grad_output);
         Ok(next.gradients(&tensors, function, &plan.needs))

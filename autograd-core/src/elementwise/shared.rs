@@ -7,7 +7,7 @@ use std::sync::Arc;
 use autograd_kernels::{Element, Loops};
 use ndarray::Dimension;
 
-use crate::error::Exceeded;
+use crate::error::{ErrorKind, PassedOn};
 use crate::function::ForwardCall;
 use crate::tape::drop_held;
 use crate::tensor::Tensor;
@@ -68,15 +68,12 @@ impl<T: Element> NamedLoops<dyn Loops<T>> {
     }
 
     /// Returns an error if there are no loops for derivatives of this order.
-    pub(super) fn has_order(&self, order: usize) -> Result<(), Exceeded> {
+    pub(super) fn has_order(&self, order: usize) -> Result<(), PassedOn> {
         if order <= self.loops.order() {
             return Ok(());
         }
-        Err(Exceeded {
-            function: self.name,
-            order: self.order,
-            applied_at: self.applied_at,
-        })
+        let order = ErrorKind::OrderExceeded { order: self.order };
+        Err(PassedOn(order.of(self.name, self.applied_at)))
     }
 
     /// Applies a function of tensors whose rule for forward mode needs loops for derivatives of `order`.
@@ -93,7 +90,7 @@ impl<T: Element> NamedLoops<dyn Loops<T>> {
         };
         let mut call = ForwardCall::new(self.name, depth);
         let primals: Vec<_> = tensors.iter().map(|tensor| call.split(tensor).0).collect();
-        call.fails(exceeded.error());
+        call.fails(exceeded.0);
         let outputs = apply(&primals.iter().collect::<Vec<_>>());
         call.without_tangents(outputs)
     }

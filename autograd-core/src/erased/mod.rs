@@ -227,6 +227,15 @@ impl AnyTensor {
         })
     }
 
+    /// Returns a tensor of the same shape with these elements, in row-major order.
+    pub(crate) fn with_values(&self, values: &[f64]) -> Self {
+        either!(self, map tensor => {
+            let values = values.iter().map(|&value| Element::from_f64(value)).collect();
+            // INVARIANT: there is a value for each element.
+            Tensor::from(ArrayD::from_shape_vec(tensor.shape(), values).expect("a value for each element"))
+        })
+    }
+
     /// Returns zeros of the same shape, with a one at `entry`.
     pub(crate) fn one_hot(&self, entry: usize) -> Self {
         let mut seed = self.zeros();

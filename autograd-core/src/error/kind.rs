@@ -58,12 +58,58 @@ pub enum ErrorKind {
         /// The message of that error.
         reason: String,
     },
+    /// A `#[jvp]` rule returned an error, which is the [source](std::error::Error::source) of this one.
+    ForwardRule {
+        /// The message of that error.
+        reason: String,
+    },
+    /// A residual returned an error, which is the [source](std::error::Error::source) of this one.
+    Residual {
+        /// The message of that error.
+        reason: String,
+    },
     /// A gradient was differentiated, but its backward function is written on arrays, or marked `once`.
     OnceDifferentiable,
     /// An elementwise function was differentiated more often than its derivatives were generated for.
     OrderExceeded {
         /// The highest order of a derivative of the function.
         order: usize,
+    },
+    /// A residual does not have the shape of its output.
+    ResidualShape {
+        /// The output's name.
+        output: &'static str,
+        /// The output's shape.
+        expected: Shape,
+        /// The residual's shape.
+        found: Shape,
+    },
+    /// The equations of a residual do not determine how its outputs change with the inputs: their derivative by the
+    /// outputs is singular, or too nearly so for the precision of the numbers.
+    SingularResidual {
+        /// The number of the outputs' elements, and so of equations.
+        unknowns: usize,
+        /// An estimate of the condition, after rows and columns are scaled; infinite for a singular system, not a number
+        /// if an element of the derivative is not finite.
+        condition: f64,
+    },
+    /// The linear equations of a residual with many unknowns were not solved by the iteration.
+    ResidualNotSolved {
+        /// The number of the outputs' elements, and so of equations.
+        unknowns: usize,
+        /// The number of products with the derivative of the residual that were computed.
+        products: usize,
+        /// The norm of what remains, relative to that of the right side.
+        remains: f64,
+    },
+    /// In the generated check, an output does not solve the equations of the residual.
+    ResidualNotZero {
+        /// The output's name.
+        output: &'static str,
+        /// The index of the residual's largest entry.
+        entry: Vec<usize>,
+        /// The magnitude of that entry.
+        residual: f64,
     },
     /// Inside [`detect_anomaly`](crate::detect_anomaly), a backward function returned a gradient that is not
     /// a number.
@@ -334,6 +380,12 @@ impl ErrorKind {
                 counted(*expected, "tensor", "tensors"),
             ),
             Self::Backward { reason } => write!(f, "backward of `{function}` failed: {reason}"),
+            Self::ForwardRule { reason } => {
+                write!(f, "the `#[jvp]` rule of `{function}` failed: {reason}")
+            }
+            Self::Residual { reason } => {
+                write!(f, "the residual of `{function}` failed: {reason}")
+            }
             Self::OnceDifferentiable => write!(
                 f,
                 "the gradient of `{function}` cannot be differentiated again: its backward is \
@@ -353,6 +405,45 @@ impl ErrorKind {
                     _ => Ok(()),
                 }
             }
+            Self::ResidualShape {
+                output,
+                expected,
+                found,
+            } => write!(
+                f,
+                "the residual of `{function}` has the shape {found} for `{output}` of shape {expected}"
+            ),
+            Self::SingularResidual {
+                unknowns,
+                condition,
+            } => {
+                let equations = counted(*unknowns, "equation", "equations");
+                write!(f, "the residual of `{function}` has no solution that depends smoothly on the inputs: ")?;
+                if condition.is_nan() {
+                    return write!(f, "its derivative by the outputs, of {equations}, is not finite");
+                }
+                write!(f, "its {equations} are singular, linearized at the outputs (condition {condition:.1e})")
+            }
+            Self::ResidualNotSolved {
+                unknowns,
+                products,
+                remains,
+            } => write!(
+                f,
+                "the {} of the residual of `{function}`, linearized at the outputs, were not solved by {}: {remains:.1e} \
+                 of the right side remains",
+                counted(*unknowns, "equation", "equations"),
+                counted(*products, "product", "products"),
+            ),
+            Self::ResidualNotZero {
+                output,
+                entry,
+                residual,
+            } => write!(
+                f,
+                "the outputs of `{function}` do not solve the equations of its residual: the residual of `{output}` is \
+                 {residual:.1e} at entry {entry:?}"
+            ),
             Self::NotANumber { input, entry } => write!(
                 f,
                 "backward of `{function}` gave a gradient for `{input}` that is not a number at entry \

@@ -91,17 +91,19 @@ impl Error {
         }
     }
 
-    /// Returns the error of a backward function that returned `source`.
+    /// Returns the error, of this kind, of a function of the author's that returned `source`.
     pub(crate) fn failed(
         source: Box<dyn std::error::Error + Send + Sync>,
         function: &'static str,
         at: &'static Location<'static>,
+        kind: impl FnOnce(String) -> ErrorKind,
     ) -> Self {
-        if let Some(exceeded) = source.downcast_ref::<Exceeded>() {
-            return exceeded.error();
-        }
+        let source = match source.downcast::<PassedOn>() {
+            Ok(passed_on) => return passed_on.0,
+            Err(source) => source,
+        };
         let reason = source.to_string();
-        let mut error = ErrorKind::Backward { reason }.of(function, at);
+        let mut error = kind(reason).of(function, at);
         Arc::make_mut(&mut error.0).source = Some(Source(source.into()));
         error
     }
@@ -136,33 +138,23 @@ impl Error {
     }
 }
 
-/// An elementwise function was differentiated more often than its derivatives were generated for.
-pub(crate) struct Exceeded {
-    pub(crate) function: &'static str,
-    pub(crate) order: usize,
-    /// The line that applied the function.
-    pub(crate) applied_at: &'static Location<'static>,
-}
+/// An error with its function, which a backward function or a `#[jvp]` rule passes on as it is.
+#[derive(Clone)]
+pub(crate) struct PassedOn(pub(crate) Error);
 
-impl Exceeded {
-    pub(crate) fn error(&self) -> Error {
-        ErrorKind::OrderExceeded { order: self.order }.of(self.function, self.applied_at)
-    }
-}
-
-impl fmt::Display for Exceeded {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.error(), f)
-    }
-}
-
-impl fmt::Debug for Exceeded {
+impl fmt::Debug for PassedOn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
 
-impl std::error::Error for Exceeded {}
+impl fmt::Display for PassedOn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl std::error::Error for PassedOn {}
 
 impl ErrorKind {
     /// Returns the error of this kind in a function applied at this line.

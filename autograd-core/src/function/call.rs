@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use ndarray::Dimension;
 
+use crate::erased::AnyTensor;
 use crate::error::{Error, ErrorKind};
 use crate::function::Signature;
 use crate::function::gradient::{GradOutput, GradOutputs, IntoGradient, IntoGradients};
@@ -98,8 +99,26 @@ impl<'a> Call<'a> {
 
     /// Returns the indices of one input's edges.
     #[inline]
-    fn edges(&self, input: usize) -> Range<usize> {
+    pub(crate) fn edges(&self, input: usize) -> Range<usize> {
         range(self.ends[0], input)
+    }
+
+    /// Returns whether this pass needs the gradient of the tensor of one edge.
+    pub(crate) fn needs_edge(&self, edge: usize) -> bool {
+        self.inner.needs[edge]
+    }
+
+    /// Takes the gradients of all differentiable outputs.
+    pub(crate) fn take_gradients(&mut self) -> Vec<Option<AnyTensor>> {
+        let gradients = self.inner.grads.iter_mut();
+        gradients
+            .map(|gradient| gradient.take().map(AnyTensor::from_grad))
+            .collect()
+    }
+
+    /// Takes the gradient of the tensor of one edge.
+    pub(crate) fn give_any(&mut self, edge: usize, gradient: Option<AnyTensor>) {
+        self.inner.results[edge] = gradient.map(AnyTensor::into_grad);
     }
 
     /// Returns the indices of one output's gradients.

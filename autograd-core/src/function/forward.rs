@@ -6,6 +6,7 @@ use ndarray::{Array, Dimension};
 
 use crate::array::Buffer;
 use crate::error::{Error, ErrorKind};
+use crate::function::IntoSource;
 use crate::tape::{AnyGradient, Edge, Gradient, once_differentiable};
 use crate::tape::{Failure, RawTensor, Tangent};
 use crate::tensor::Tensor;
@@ -98,6 +99,19 @@ impl ForwardCall {
     /// Returns whether an input's tangent failed: then the rule is not called.
     pub fn failed(&self) -> bool {
         self.failure.is_some()
+    }
+
+    /// Returns the tangents that a rule returned, or sets its error as theirs.
+    pub fn succeeded<R, E: IntoSource>(&mut self, result: Result<R, E>) -> Option<R> {
+        match result {
+            Ok(tangents) => Some(tangents),
+            Err(error) => {
+                let kind = |reason| ErrorKind::ForwardRule { reason };
+                let source = error.into_source();
+                self.fails(Error::failed(source, self.function, self.applied_at, kind));
+                None
+            }
+        }
     }
 
     /// Sets the error of the function's tangents, unless an input's tangent failed.

@@ -35,10 +35,32 @@ pub use builder::Functional;
 pub use vmap::{Batch, ExampleError, ExampleOutputs, vmap};
 pub(crate) use vmap::{example, stacked};
 
-use crate::erased::{InputTensors, OutputTensors};
+use std::panic::Location;
+
+use call::Call;
+
+use crate::erased::{AnyTensor, ErasedFn, InputTensors, OutputTensors};
 use crate::error::Error;
 use crate::tensor::Tensor0;
 use autograd_kernels::Element;
+
+/// Returns the outputs of a function without types, and their derivatives along `tangents`, one for each input: see
+/// [`Functional::jvp`].
+pub(crate) fn along(
+    options: Functional,
+    function: &ErasedFn<'_>,
+    inputs: &[AnyTensor],
+    tangents: Vec<AnyTensor>,
+    called_at: &'static Location<'static>,
+) -> Result<(Vec<AnyTensor>, Vec<AnyTensor>), Error> {
+    let call = Call {
+        options,
+        function,
+        inputs,
+        called_at,
+    };
+    call.push(tangents)
+}
 
 /// Returns the outputs of `function` at `inputs`, and the product of `seeds`, a tensor for each output, with its
 /// Jacobian: the gradients of the inputs when those of the outputs are `seeds`. Zeros for an input that

@@ -7,11 +7,11 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use ndarray::{Array, Dimension};
 
 use super::samples::arbitrary;
-use super::{Gradcheck, run};
+use super::{GENERATED, Gradcheck, run};
 use crate::erased::{AnyTensor, ErasedFn, InputTensors, OutputTensors, erased};
 use crate::error::panic::caught;
 use crate::tensor::Tensor;
-use crate::thread::no_grad;
+use crate::thread::{Scoped, no_grad};
 use autograd_kernels::Element;
 
 /// Returns an input to check a function at, as a leaf. The numbers depend on `seed`, and are between a half and three
@@ -104,6 +104,7 @@ pub fn gradcheck<I, O, F>(
     O: OutputTensors,
     F: for<'a> Fn(I::Refs<'a>) -> O,
 {
+    let _checking = Scoped::set(&GENERATED, true);
     let either_sign: Vec<bool> = drawn.iter().map(|drawn| drawn.either_sign).collect();
     let estimated: Vec<bool> = drawn.iter().map(|drawn| drawn.estimated).collect();
     let inputs = inputs.to_tensors();

@@ -16,11 +16,21 @@ mod samples;
 mod thorough;
 mod tolerances;
 
+use std::cell::Cell;
 use std::panic::Location;
 
 use crate::erased::{AnyTensor, InputTensors, OutputTensors, erased};
 use crate::error::Error;
 use tolerances::Tolerances;
+
+thread_local! {
+    pub(crate) static GENERATED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Returns whether a generated test checks a function on this thread.
+pub(crate) fn is_generated() -> bool {
+    GENERATED.get()
+}
 
 /// Checks the gradients of a function against central differences.
 #[doc = crate::math!(r"\frac{\partial y_j}{\partial x_i} \approx \frac{y_j\left(x + \varepsilon e_i\right) - y_j\left(x - \varepsilon e_i\right)}{2 \varepsilon}")]

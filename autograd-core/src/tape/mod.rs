@@ -105,7 +105,8 @@ impl Node {
 
     /// Returns the error of this node's backward function, which returned `source`.
     pub(crate) fn failed(&self, source: Box<dyn std::error::Error + Send + Sync>) -> Error {
-        Error::failed(source, self.name(), self.applied_at())
+        let kind = |reason| ErrorKind::Backward { reason };
+        Error::failed(source, self.name(), self.applied_at(), kind)
     }
 
     #[inline]

@@ -10,6 +10,7 @@ use syn::{Ident, Type};
 
 use super::backward::nested;
 use super::interface::{finish, is_for_its_value, parameters, returns};
+use super::residual::{self, Equations};
 use super::shapes::{self, Checks};
 use super::tokens::{
     at, element_and_dimension, in_form, is_consumed, local, number, owned, reference, tuple,
@@ -20,17 +21,22 @@ use crate::model::{Forward, FunctionModel, Input, Returned, Role, Source};
 use crate::types::{Form, Kind, peel};
 
 /// Generates the whole function. If there is an `apply_batch` too, what `apply` does is a function that both call, with
-/// the line of the call: the line of an example is that of the batch.
+/// the line of the call: the line of an example is that of the batch. With a residual, forward mode calls it too, with a
+/// link for the equations.
 pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let forward = &model.forward;
     let (docs, body) = (docs::apply(model), body(model, p));
     let (probes, gathered) = (probes::statements(model, p), gathered(forward, p));
-    if model.batch.is_none() {
+    if !model.is_located() {
         return method(forward, &docs, &quote!(#probes #(#gathered)* #body), p);
     }
     let (lifetimes, _, where_clause) = forward.generics.split_for_impl();
     let (name, applied_at) = (located_name(forward), local("applied_at"));
     let (parameters, returns) = (interface::gathered(forward, p), returns(forward, p));
+    let (link, link_parameter) = (
+        residual::no_link(model, p),
+        residual::link_parameter(model, p),
+    );
     let arguments = forward.inputs.iter().map(|input| {
         let (name, tensor) = (&input.name, input.tensor.as_ref());
         let is_list = tensor.is_some_and(|tensor| tensor.kind == Kind::List);
@@ -45,7 +51,7 @@ pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
         #probes
         #(#gathered)*
         let #applied_at = ::core::panic::Location::caller();
-        #p::catching_passes(|| Self::#name(#applied_at, #(#arguments),*))
+        #p::catching_passes(|| Self::#name(#applied_at, #link #(#arguments),*))
     };
     let apply = method(forward, &docs, &call, p);
     quote! {
@@ -54,6 +60,7 @@ pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
         #[doc(hidden)]
         fn #name #lifetimes (
             #applied_at: &'static ::core::panic::Location<'static>,
+            #link_parameter
             #(#parameters),*
         ) -> #returns #where_clause {
             #body
@@ -98,7 +105,9 @@ fn body(model: &FunctionModel, p: &TokenStream) -> TokenStream {
         .saved
         .iter()
         .map(|saved| save::save(saved, forward, p));
-    let (before, saved): (Vec<_>, Vec<_>) = saved.unzip();
+    let (before, mut saved): (Vec<_>, Vec<_>) = saved.unzip();
+    let equations = residual::equations(model, p);
+    saved.extend(equations.saved);
     let saved = nested(&saved);
     let (edges_of_inputs, needs_of) = edges_and_needs(forward, p);
     let call = call(model, p);
@@ -125,7 +134,7 @@ fn body(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     } else {
         (None, metas)
     };
-    let record = if model.batch.is_some() {
+    let record = if model.is_located() {
         let applied_at = local("applied_at");
         quote_spanned!(span=> #p::record_at(#applied_at, #rule, #edges, #saved, #metas))
     } else {
@@ -136,19 +145,30 @@ fn body(model: &FunctionModel, p: &TokenStream) -> TokenStream {
         before: shapes,
         after: shapes_of_returned,
     } = shapes::checks(model, p);
+    let Equations {
+        before: early_equations,
+        after: late_equations,
+        unrecorded,
+        recorded: pass_equations,
+        ..
+    } = equations;
     quote! {
         #forward_mode
         #shapes
         let #edges = #edges_of_inputs;
         let #needs = #needs_of;
         #(#before)*
+        #early_equations
         #call
         #shapes_of_returned
+        #late_equations
         if !#p::any(&#needs) {
+            #unrecorded
             return #plain;
         }
         #lists
         let #node = #record;
+        #pass_equations
         #recorded
     }
 }
@@ -266,10 +286,9 @@ fn call(model: &FunctionModel, p: &TokenStream) -> TokenStream {
         .filter(|(_, returned)| !matches!(returned.role, Role::InPlace { .. }))
         .map(|(index, returned)| {
             let source = Source::Returned(index);
-            let is_saved = model.saved.iter().any(|saved| saved.source == source);
             (
                 &returned.name,
-                is_saved || returned.role != Role::Intermediate,
+                model.is_asked_for(source) || returned.role != Role::Intermediate,
             )
         })
         .collect();
@@ -324,7 +343,8 @@ fn call(model: &FunctionModel, p: &TokenStream) -> TokenStream {
 
 /// Makes tensors of the float outputs.
 fn conversions(forward: &Forward, p: &TokenStream) -> Vec<TokenStream> {
-    let conversions = forward.outputs().filter_map(|output| {
+    let outputs = forward.outputs().chain(forward.unknowns());
+    let conversions = outputs.filter_map(|output| {
         output.tensor.as_ref()?;
         let (name, span, ty) = (
             &output.name,
@@ -380,7 +400,7 @@ fn caught(model: &FunctionModel, run: TokenStream, p: &TokenStream) -> (TokenStr
     }
     let (returned, panic) = (local("returned"), local("panic"));
     let shapes = of_dims.unwrap_or_else(|| quote!(&[#(#shapes),*]));
-    let (panicked, applied_at) = if model.batch.is_some() {
+    let (panicked, applied_at) = if model.is_located() {
         let applied_at = local("applied_at");
         (local("forward_panicked_at"), Some(quote!(#applied_at,)))
     } else {

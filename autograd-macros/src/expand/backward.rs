@@ -6,11 +6,11 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt as _;
 use syn::{Ident, Type};
 
-use super::save;
 use super::tokens::{
     any_of, at, beside, element, element_and_dimension, field, in_form, local, number, option,
     owned,
 };
+use super::{residual, save};
 use crate::model::{
     Backward, Derivative, Forward, FunctionModel, Parameter, Role, Saved, Source, Wants,
 };
@@ -28,6 +28,9 @@ pub(super) fn name(forward: &Forward) -> Ident {
 
 /// Generates the whole function.
 pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
+    if model.residual.is_some() {
+        return residual::backward(model, p);
+    }
     let (name, call) = (name(&model.forward), local("call"));
     let names = (0..model.saved.len()).map(saved_name);
     let pattern = nested(&names.map(ToTokens::into_token_stream).collect::<Vec<_>>());
@@ -63,7 +66,7 @@ pub(super) fn nested(things: &[TokenStream]) -> TokenStream {
 
 /// Returns the type in which one thing is saved. It names element types and values, never a rank, which need
 /// not be `'static`.
-fn saved_type(saved: &Saved, model: &FunctionModel, p: &TokenStream) -> TokenStream {
+pub(super) fn saved_type(saved: &Saved, model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let sourced = model.forward.source(saved.source);
     let Some(tensor) = sourced.tensor else {
         return option(&save::saved_type(sourced.ty, &model.forward, p));
@@ -124,7 +127,7 @@ fn saved_name(index: usize) -> Ident {
 }
 
 /// Returns the edge of a saved tensor, so that a gradient through it can be differentiated.
-fn origin(source: Source, model: &FunctionModel, p: &TokenStream) -> TokenStream {
+pub(super) fn origin(source: Source, model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let place = match source {
         Source::Input(index) => {
             let tensor = model.forward.inputs[index].tensor.as_ref();
@@ -136,6 +139,7 @@ fn origin(source: Source, model: &FunctionModel, p: &TokenStream) -> TokenStream
             Role::Output { gradient } | Role::InPlace { gradient, .. } => {
                 gradient.map(|output| (quote!(Output), output))
             }
+            Role::Unknown { gradient } => Some((quote!(Output), gradient)),
             Role::Intermediate => None,
         },
         Source::Axis(_) => None,

@@ -10,7 +10,7 @@ use super::interface::{self, lifetime_of};
 use super::tokens::{
     at, dimension, element, element_and_dimension, is_consumed, local, option, reference, tuple,
 };
-use super::{apply, probes};
+use super::{apply, probes, residual};
 use crate::docs;
 use crate::model::{Batch, Definition, Forward, FunctionModel, Input, Returned, TensorInput};
 use crate::types::{Content, Kind, Rank, last_segment};
@@ -184,7 +184,7 @@ fn body(model: &FunctionModel, batch: &Batch, p: &TokenStream) -> TokenStream {
         let tensor = input.tensor.as_ref().filter(|_| *is_batched)?;
         Some(part(input, tensor, p))
     });
-    let run = run(forward, batch, p);
+    let run = run(model, batch, p);
     let (stacked, of_values) = (local("stacked"), local("values"));
     let has_values = values_of(forward).next().is_some();
     let of_values = if has_values {
@@ -234,11 +234,12 @@ fn given(input: &Input, is_batched: bool, p: &TokenStream) -> Option<TokenStream
 }
 
 /// Runs the function of one example, and returns its tensors and its values.
-fn run(forward: &Forward, batch: &Batch, p: &TokenStream) -> TokenStream {
+fn run(model: &FunctionModel, batch: &Batch, p: &TokenStream) -> TokenStream {
+    let (forward, link) = (&model.forward, residual::no_link(model, p));
     let (located, called_at) = (apply::located_name(forward), local("called_at"));
     let inputs = forward.inputs.iter().zip(&batch.is_batched);
     let arguments = inputs.map(|(input, is_batched)| argument(input, *is_batched));
-    let run = quote!(Self::#located(#called_at, #(#arguments),*));
+    let run = quote!(Self::#located(#called_at, #link #(#arguments),*));
     let outputs = local("outputs");
     let pushes = forward.outputs().filter_map(|output| {
         let (name, text) = (&output.name, output.name.unraw().to_string());

@@ -293,7 +293,7 @@ pub(super) fn marker(generics: &Generics) -> Option<(Ident, TokenStream)> {
     })
 }
 
-fn field_type(saved: &Saved, forward: &Forward, p: &TokenStream) -> TokenStream {
+pub(super) fn field_type(saved: &Saved, forward: &Forward, p: &TokenStream) -> TokenStream {
     let named = forward.source(saved.source);
     let Some(ty) = named.tensor else {
         return option(&save::saved_type(named.ty, forward, p));

@@ -9,7 +9,7 @@ use syn::{Ident, Type};
 
 use super::interface::{self, gathered, returns};
 use super::tokens::{at, in_form, is_consumed, local, reference, tuple};
-use super::{backward, save, shapes};
+use super::{backward, residual, save, shapes};
 use crate::model::{
     Derivative, Forward, FunctionModel, Input, Parameter, Returned, Role, Source, TensorInput,
     Wants,
@@ -29,6 +29,7 @@ pub(super) fn turn(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let forward = &model.forward;
     let (name, depth) = (name(forward), local("depth"));
     let applied_at = applied_at(model).map(|applied_at| quote!(#applied_at,));
+    let link = residual::link(model);
     let depths = forward.inputs.iter().filter_map(|input| {
         let reference = reference(input, input.tensor.as_ref()?);
         Some(quote!(#p::Argument::depth(#reference)))
@@ -45,14 +46,14 @@ pub(super) fn turn(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     quote! {
         let #depth = #p::largest([#(#depths),*]);
         if #depth > 0 {
-            return Self::#name(#applied_at #depth, #(#inputs),*);
+            return Self::#name(#applied_at #link #depth, #(#inputs),*);
         }
     }
 }
 
 /// Returns the variable with the line of the call, where that is an argument.
 fn applied_at(model: &FunctionModel) -> Option<Ident> {
-    model.batch.as_ref().map(|_| local("applied_at"))
+    model.is_located().then(|| local("applied_at"))
 }
 
 /// Generates the whole function.
@@ -63,7 +64,11 @@ pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let parameters = gathered(forward, p);
     let returns = returns(forward, p);
     let inputs = || forward.inputs.iter().enumerate();
-    let splits = inputs().filter_map(|(index, input)| split(index, input, jvp.as_ref(), p));
+    let splits = inputs().filter_map(|(index, input)| split(index, input, model, p));
+    let (link_parameter, inner_link) = (
+        residual::link_parameter(model, p),
+        residual::inner_link(model, p),
+    );
     let saved =
         inputs().filter_map(|(index, input)| copy_value(index, input, forward, jvp.as_ref(), p));
     let arguments: Vec<TokenStream> = forward
@@ -84,7 +89,8 @@ pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
             quote!(#p::ForwardCall::at(#at, <Self as #p::Function>::NAME, #depth)),
             {
                 let apply = super::apply::located_name(forward);
-                quote!(Self::#apply(#at, #(#arguments),*))
+                let inner = residual::inner(model);
+                quote!(Self::#apply(#at, #inner #(#arguments),*))
             },
         ),
         None => (
@@ -97,8 +103,14 @@ pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
         #[cold]
         #[track_caller]
         #[doc(hidden)]
-        fn #name #lifetimes (#parameter #depth: u64, #(#parameters),*) -> #returns #where_clause {
+        fn #name #lifetimes (
+            #parameter
+            #link_parameter
+            #depth: u64,
+            #(#parameters),*
+        ) -> #returns #where_clause {
             let mut #call = #start;
+            #inner_link
             #(#splits)*
             #(#saved)*
             #axes
@@ -112,15 +124,16 @@ pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
 fn split(
     index: usize,
     input: &Input,
-    jvp: Option<&Derivative>,
+    model: &FunctionModel,
     p: &TokenStream,
 ) -> Option<TokenStream> {
-    let (tensor, call) = (input.tensor.as_ref()?, local("call"));
+    let (tensor, call, jvp) = (input.tensor.as_ref()?, local("call"), model.jvp.as_ref());
     let requests: Vec<_> = jvp.zip(tensor.edge).map_or_else(Vec::new, |(jvp, edge)| {
         jvp.requests(Wants::Tangent(edge)).collect()
     });
     let tangent = tangent(input);
-    let pattern = if requests.is_empty() {
+    let moves_unknowns = model.residual.is_some() && tensor.edge.is_some();
+    let pattern = if requests.is_empty() && !moves_unknowns {
         quote!(_)
     } else {
         quote!(#tangent)
@@ -203,7 +216,7 @@ fn argument(input: &Input, model: &FunctionModel, p: &TokenStream) -> TokenStrea
             let primal = primal(input);
             quote!(&mut #primal)
         }
-        (_, Kind::List) if model.batch.is_some() => quote!(&#p::references(&#name)),
+        (_, Kind::List) if model.is_located() => quote!(&#p::references(&#name)),
         (_, Kind::List) => quote!(&#name[..]),
         (false, Kind::Single) => quote!(&#name),
         (false, Kind::Optional) => quote!(::core::option::Option::as_ref(&#name)),
@@ -221,13 +234,15 @@ fn finish(model: &FunctionModel, p: &TokenStream) -> TokenStream {
         },
         Kind::List => quote!(#call.without_tangents(#variable)),
     });
-    let Some(jvp) = &model.jvp else {
-        return quote!(#without);
+    let rule = match (&model.jvp, &model.residual) {
+        (Some(rule), _) => rule,
+        (None, Some(residual)) => &residual.function,
+        (None, None) => return quote!(#without),
     };
     // The place of its type: a returned value that is not a tangent is reported there.
     let tangent = |output: &Returned| {
         let name = format!("tangent_{}", output.name.unraw());
-        Ident::new(&name, at(&jvp.returns))
+        Ident::new(&name, at(&rule.returns))
     };
     let with = outputs(forward, &|variable, output| {
         let (text, tangent) = (output.name.unraw().to_string(), tangent(output));
@@ -242,6 +257,12 @@ fn finish(model: &FunctionModel, p: &TokenStream) -> TokenStream {
             Kind::List => quote!(#call.with_tangents(#variable, #text, #tangent)),
         }
     });
+    let Outputs { written, returned } = without;
+    let fails = quote!(#written return #returned;);
+    let Some(jvp) = &model.jvp else {
+        let known = residual::forward_mode(model, self::tangent, tangent, &fails, p);
+        return quote!(#known #with);
+    };
     let values = forward.returned.iter().enumerate();
     let values = values.filter(|(index, output)| {
         output.tensor.is_none() && jvp.asks_for(Wants::Saved(Source::Returned(*index)))
@@ -261,14 +282,27 @@ fn finish(model: &FunctionModel, p: &TokenStream) -> TokenStream {
         .parameters
         .iter()
         .map(|asked| asked_for(asked, model, p));
-    let Outputs { written, returned } = without;
+    let result = quote!(Self::#rule(#(#arguments),*));
+    let known = match &jvp.fallible {
+        None => quote!(let #tangents = #result;),
+        Some(fallible) => {
+            // The place of its type: a type that is not an error is reported there.
+            let of_rule = Ident::new("returned", at(fallible));
+            quote! {
+                let ::core::option::Option::Some(#tangents) =
+                    (match #result { #of_rule => #call.succeeded(#of_rule) })
+                else {
+                    #fails
+                };
+            }
+        }
+    };
     quote! {
         if #call.failed() {
-            #written
-            return #returned;
+            #fails
         }
         #(#values)*
-        let #tangents = Self::#rule(#(#arguments),*);
+        #known
         #with
     }
 }
@@ -362,7 +396,9 @@ fn variable(source: Source, forward: &Forward) -> Ident {
         Source::Input(index) => forward.inputs[index].name.clone(),
         Source::Returned(index) => match forward.returned[index].role {
             Role::InPlace { input, .. } => primal(&forward.inputs[input]),
-            Role::Output { .. } | Role::Intermediate => forward.returned[index].name.clone(),
+            Role::Output { .. } | Role::Intermediate | Role::Unknown { .. } => {
+                forward.returned[index].name.clone()
+            }
         },
         Source::Axis(index) => forward.shapes.axes[index].name.clone(),
     }

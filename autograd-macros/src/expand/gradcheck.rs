@@ -350,7 +350,9 @@ fn is_differentiable_again(model: &FunctionModel) -> bool {
 fn orders(model: &FunctionModel) -> TokenStream {
     let again = is_differentiable_again(model);
     let backward = number(1 + usize::from(again));
-    let on_tensors = model.jvp.as_ref().is_none_or(Derivative::is_on_tensors);
+    // A residual may run a backward pass, and nodes save no tangents: then there is no forward mode twice.
+    let on_tensors =
+        model.residual.is_none() && model.jvp.as_ref().is_none_or(Derivative::is_on_tensors);
     let forward = number(if model.has_forward_mode() {
         1 + usize::from(again && on_tensors)
     } else {

@@ -9,6 +9,7 @@
 //! - [`save`]: saving, there, what backward functions ask for.
 //! - [`backward`]: the function that the engine calls: it passes what was saved to the backward functions
 //!   that this pass needs.
+//! - [`residual`]: what a residual needs in place of backward functions.
 //! - [`forward_mode`]: the function that `apply` calls when an input has a tangent.
 //! - [`bounds`]: what generated code needs of the block's parameters.
 //! - [`context`]: the structs for what is saved and for what is needed.
@@ -39,6 +40,7 @@ mod forward_mode;
 mod gradcheck;
 mod interface;
 mod probes;
+mod residual;
 mod save;
 mod shapes;
 mod short;
@@ -101,7 +103,8 @@ fn with_backwards(model: &FunctionModel, root: &TokenStream, p: &TokenStream) ->
     let (beside, within) = if context::is_asked_for(model) {
         (context::saved(model, root), None)
     } else {
-        (None, context::saved(model, p))
+        let saved = (model.residual.is_none()).then(|| context::saved(model, p));
+        (None, saved.flatten())
     };
     let by_name = context::gradients(model, root);
     let adjoint = model.adjoint.iter();
@@ -113,10 +116,11 @@ fn with_backwards(model: &FunctionModel, root: &TokenStream, p: &TokenStream) ->
     let backward = backward::function(model, p);
     let forward_mode = forward_mode::function(model, p);
     let shapes = shapes::functions(model, p);
+    let residual = residual::function(model, p);
     let table = shapes::table(model, p);
     [
         quote!(#needs_input_grad #beside #by_name),
-        quote!(#gradients #apply #batch #backward #forward_mode #shapes),
+        quote!(#gradients #apply #batch #backward #residual #forward_mode #shapes),
         quote!(#within #table),
     ]
 }
@@ -161,8 +165,11 @@ fn item(model: &FunctionModel, stripped: &TokenStream, default_crate: &str) -> T
 fn asked(model: &FunctionModel) -> Vec<&Ident> {
     let by_backward = model.saved.iter().map(|saved| saved.source);
     let by_rule = model.jvp.iter().flat_map(Derivative::sources);
+    let residual = model.residual.iter();
+    let by_residual = residual.flat_map(|residual| residual.function.sources());
     let inputs = by_backward
         .chain(by_rule)
+        .chain(by_residual)
         .filter_map(|source| match source {
             Source::Input(input) => Some(&model.forward.inputs[input].name),
             Source::Returned(_) | Source::Axis(_) => None,

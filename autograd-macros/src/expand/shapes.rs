@@ -66,7 +66,7 @@ pub(super) fn table(model: &FunctionModel, p: &TokenStream) -> Option<TokenStrea
             ));
         }
     }
-    let returned = returned(forward).into_iter().map(|(one, declared)| {
+    let returned = returned(forward).into_iter().map(|(_, one, declared)| {
         let text = forward.shapes.text(declared);
         match declared {
             Shape::Written(declared) => shape(&one.name, &text, leading(declared), Some(declared)),
@@ -127,10 +127,13 @@ fn values(forward: &Forward) -> Vec<&Input> {
 }
 
 /// Returns the values that forward returns whose shapes are declared.
-fn returned(forward: &Forward) -> Vec<(&Returned, &Shape)> {
+fn returned(forward: &Forward) -> Vec<(Source, &Returned, &Shape)> {
     let returned = forward.returned.iter().enumerate();
     returned
-        .filter_map(|(index, one)| Some((one, forward.shapes.of_returned(index)?)))
+        .filter_map(|(index, one)| {
+            let shape = forward.shapes.of_returned(index)?;
+            Some((Source::Returned(index), one, shape))
+        })
         .collect()
 }
 
@@ -139,7 +142,7 @@ fn expressions(forward: &Forward) -> Vec<&Computed> {
     let inputs = compared(forward).into_iter();
     let inputs = inputs.filter_map(|(.., declared)| declared);
     let returned = returned(forward).into_iter();
-    let returned = returned.filter_map(|(_, shape)| match shape {
+    let returned = returned.filter_map(|(.., shape)| match shape {
         Shape::Written(declared) => Some(declared),
         Shape::Like(..) => None,
     });
@@ -305,12 +308,9 @@ pub(super) fn checks(model: &FunctionModel, p: &TokenStream) -> Checks {
     });
     let dims: Vec<TokenStream> = dims.collect();
     let (read, lengths) = (read(model, &dims, p), local("lengths"));
-    let is_saved = |axis: usize| {
-        let mut saved = model.saved.iter();
-        saved.any(|saved| saved.source == Source::Axis(axis))
-    };
     let axes = forward.shapes.axes.iter().enumerate();
-    let axes = axes.filter(|(axis, _)| is_saved(*axis)).map(|(axis, of)| {
+    let axes = axes.filter(|(axis, _)| model.is_asked_for(Source::Axis(*axis)));
+    let axes = axes.map(|(axis, of)| {
         let (axis, name) = (number(axis), &of.name);
         quote!(let #name = #lengths.axes[#axis];)
     });
@@ -322,9 +322,8 @@ pub(super) fn checks(model: &FunctionModel, p: &TokenStream) -> Checks {
     let (table, value) = (constant(), local("value"));
     let (returned_at, applied_at) = in_batch(model, "returned");
     let returned = returned(forward).into_iter().enumerate();
-    let after = returned.filter_map(|(place, (one, _))| {
-        let is_there = one.role != Role::Intermediate
-            || model.saved.iter().any(|saved| saved.name == one.name);
+    let after = returned.filter_map(|(place, (source, one, _))| {
+        let is_there = one.role != Role::Intermediate || model.is_asked_for(source);
         let (name, place) = (&one.name, number(place));
         let check = |value: &Ident| {
             quote!(#table.#returned_at(#applied_at &#lengths, #place, #value.shape());)
@@ -427,8 +426,8 @@ fn output_shape(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let axes = number(forward.shapes.axes.len());
     let returned = returned(forward);
     let outputs = returned.iter().enumerate();
-    let outputs = outputs.filter(|(_, (one, _))| matches!(one.role, Role::Output { .. }));
-    let shapes = outputs.map(|(place, (one, _))| {
+    let outputs = outputs.filter(|(_, (_, one, _))| matches!(one.role, Role::Output { .. }));
+    let shapes = outputs.map(|(place, (_, one, _))| {
         let place = number(place);
         let method = local(match one.tensor.as_ref().and_then(fixed) {
             Some(_) => "array",

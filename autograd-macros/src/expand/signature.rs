@@ -17,7 +17,14 @@ pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
         .saved
         .iter()
         .map(|saved| saved_signature(saved, &model.forward, p));
-    let saved = quote!(#(#saved),*);
+    // The equations are saved too, with the values that the residual asks for.
+    let equations = model.residual.as_ref().map(|residual| {
+        let name = residual.function.ident.unraw().to_string();
+        let inputs = model.forward.differentiable().into_iter();
+        let inputs = inputs.map(|(input, _)| input.name.unraw().to_string());
+        quote!(#p::SavedSignature::new(#name, &[#(#inputs),*]))
+    });
+    let saved = quote!(#(#saved,)* #equations);
     let signature = new(&model.definition, &model.forward, &saved, p);
     let order = match model.order {
         Order::Once => TokenStream::new(),

@@ -372,6 +372,48 @@ fn batch() {
 }
 
 #[test]
+fn residual() {
+    let item = quote! {
+        impl<T: Element, D: Dimension> Root<T, D> {
+            #[forward(outputs(y, steps), saves(multipliers, order))]
+            pub fn forward(
+                a: Array<T, D>,
+                shift: Option<ArrayView1<T>>,
+                parts: &[ArrayView1<T>],
+                #[non_differentiable] mask: ArrayView1<T>,
+                options: &Options,
+            ) -> Result<(Array<T, D>, usize, Array1<T>, Vec<usize>), Unfit> {
+                todo!()
+            }
+
+            #[residual(dense = 512)]
+            fn residual(
+                y: &Tensor<T, D>,
+                multipliers: &Tensor1<T>,
+                a: &Tensor<T, D>,
+                shift: Option<&Tensor1<T>>,
+                parts: &[&Tensor1<T>],
+                mask: &Tensor1<T>,
+                options: &Options,
+                order: &[usize],
+            ) -> Result<(Tensor<T, D>, Tensor1<T>), Unfit> {
+                todo!()
+            }
+        }
+    };
+    let expanded = custom_function(quote!(), item);
+    let file: syn::File = syn::parse2(expanded.clone()).unwrap_or_else(|_| panic!("{expanded}"));
+    let is_shown = |item: &syn::Item| matches!(item, syn::Item::Const(_));
+    let text = prettyplease::unparse(&syn::File {
+        shebang: None,
+        attrs: Vec::new(),
+        items: file.items.into_iter().filter(is_shown).collect(),
+        frontmatter: None,
+    });
+    expect_file!["./snapshots/residual.rs"].assert_eq(&text);
+}
+
+#[test]
 fn gradients_by_name() {
     let item = quote! {
         impl<T: Element, D: Dimension, F> Blend<T, D, F> {

@@ -14,7 +14,7 @@ pub(crate) use shapes::{Axis, Computed, Declared, Length, Shape, Shapes};
 
 use proc_macro2::TokenStream;
 use syn::ext::IdentExt as _;
-use syn::{Attribute, Generics, Ident, Path, Type, Visibility};
+use syn::{Attribute, Generics, Ident, LitInt, Path, Type, Visibility};
 
 use crate::types::{
     Form, Kind, Rank, TensorType, array, inner_types, is_container, is_float, is_parameter,
@@ -28,6 +28,8 @@ pub(crate) struct FunctionModel {
     pub(crate) backwards: Vec<Backward>,
     /// The function marked `#[jvp]`.
     pub(crate) jvp: Option<Derivative>,
+    /// The function marked `#[residual]`, in place of backward functions and of a rule for forward mode.
+    pub(crate) residual: Option<Residual>,
     pub(crate) vmap: Option<Vmap>,
     pub(crate) batch: Option<Batch>,
     pub(crate) adjoint: Option<Adjoint>,
@@ -136,6 +138,12 @@ pub(crate) enum Role {
     },
     /// Only backward functions see it.
     Intermediate,
+    /// An intermediate that the residual determines, with the outputs: the node has it as an output that `apply` does
+    /// not return.
+    Unknown {
+        /// Its place among the differentiable outputs.
+        gradient: usize,
+    },
     /// An input that forward writes to: the value that it has then.
     InPlace {
         input: usize,
@@ -166,6 +174,14 @@ pub(crate) struct Derivative {
     pub(crate) fallible: Option<Type>,
     /// Whether what it computes is not to be differentiated, though it takes tensors.
     pub(crate) once: bool,
+}
+
+/// The function marked `#[residual]`: what the differentiable outputs and the unknowns make zero.
+pub(crate) struct Residual {
+    /// It returns a residual for each of them.
+    pub(crate) function: Derivative,
+    /// The number of unknowns up to which their equations are factored.
+    pub(crate) dense: Option<LitInt>,
 }
 
 /// The function marked `#[vmap]`: the function of a batch.
@@ -249,7 +265,20 @@ pub(crate) enum Order {
 impl FunctionModel {
     /// Returns whether there are derivatives along directions: those of a rule, or of a formula.
     pub(crate) fn has_forward_mode(&self) -> bool {
-        self.jvp.is_some() || self.definition.kind.elementwise().is_some()
+        let is_elementwise = self.definition.kind.elementwise().is_some();
+        self.jvp.is_some() || self.residual.is_some() || is_elementwise
+    }
+
+    /// Returns whether `apply` calls a function that is given its line.
+    pub(crate) fn is_located(&self) -> bool {
+        self.batch.is_some() || self.residual.is_some()
+    }
+
+    /// Returns whether a derivative asks for it: it is saved, or the residual takes it.
+    pub(crate) fn is_asked_for(&self, source: Source) -> bool {
+        let mut residual = self.residual.iter();
+        self.saved.iter().any(|saved| saved.source == source)
+            || residual.any(|residual| residual.function.asks_for(Wants::Saved(source)))
     }
 }
 
@@ -316,7 +345,7 @@ impl Forward {
             .iter()
             .filter_map(|returned| match returned.role {
                 Role::InPlace { input, .. } => Some((returned, &self.inputs[input])),
-                Role::Output { .. } | Role::Intermediate => None,
+                Role::Output { .. } | Role::Intermediate | Role::Unknown { .. } => None,
             })
     }
 
@@ -325,6 +354,13 @@ impl Forward {
         self.returned
             .iter()
             .filter(|returned| returned.role == Role::Intermediate)
+    }
+
+    /// Returns the intermediates that the residual determines.
+    pub(crate) fn unknowns(&self) -> impl Iterator<Item = &Returned> {
+        self.returned
+            .iter()
+            .filter(|returned| matches!(returned.role, Role::Unknown { .. }))
     }
 
     /// Returns the outputs that have a gradient, by their index among themselves.
@@ -482,6 +518,7 @@ impl Returned {
     pub(crate) fn gradient(&self) -> Option<usize> {
         match self.role {
             Role::Output { gradient } | Role::InPlace { gradient, .. } => gradient,
+            Role::Unknown { gradient } => Some(gradient),
             Role::Intermediate => None,
         }
     }

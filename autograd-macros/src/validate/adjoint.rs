@@ -112,7 +112,7 @@ pub(super) fn asks_for_nothing_that_varies(adjoint: &Derivative, context: &mut C
                 let returned = &forward.returned[index];
                 let what = match returned.role {
                     Role::Output { .. } | Role::InPlace { .. } => "an output",
-                    Role::Intermediate => "saved by forward",
+                    Role::Intermediate | Role::Unknown { .. } => "saved by forward",
                 };
                 let name = &returned.name;
                 format!("`{name}` is {what}, and may depend on the inputs; an adjoint does not")

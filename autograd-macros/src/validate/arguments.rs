@@ -4,7 +4,8 @@ use syn::{Expr, ExprLit, Ident, Lit, Path};
 
 use super::elementwise;
 use super::options::{
-    BackwardOptions, ForwardOptions, FunctionOptions, Names, options_are_given_once,
+    BackwardOptions, ForwardOptions, FunctionOptions, Names, ResidualOptions,
+    options_are_given_once,
 };
 use crate::diagnostics::{Diagnostics, did_you_mean, list};
 use crate::lower::ShortArguments;
@@ -155,6 +156,34 @@ pub(super) fn backward(arguments: &Arguments, diagnostics: &mut Diagnostics) -> 
             options.once = true;
         } else {
             options.inputs.push(argument.name.clone());
+        }
+    }
+    options
+}
+
+/// Reads the arguments of `#[residual(…)]`: the number of unknowns up to which their equations are factored.
+///
+/// ```text
+/// #[residual(dens = 512)]
+/// //         ^^^^ `#[residual]` has no argument `dens`; did you mean `dense`?
+/// #[residual(dense = "large")]
+/// //                 ^^^^^^^ `dense` is a number of unknowns
+/// ```
+pub(super) fn residual(arguments: &Arguments, diagnostics: &mut Diagnostics) -> ResidualOptions {
+    let arguments = read(arguments.clone(), diagnostics);
+    let mut options = ResidualOptions::default();
+    for argument in known("residual", &["dense"], &arguments, diagnostics) {
+        let message = "`dense` is the number of unknowns up to which their equations are factored; write `dense = 512`";
+        match (&argument.list, &argument.value) {
+            (
+                None,
+                Some(Expr::Lit(ExprLit {
+                    lit: Lit::Int(number),
+                    ..
+                })),
+            ) if number.base10_parse::<usize>().is_ok() => options.dense = Some(number.clone()),
+            (None, Some(value)) => diagnostics.error(value, message),
+            _ => diagnostics.error(&argument.name, message),
         }
     }
     options

@@ -8,7 +8,7 @@ use super::coverage::Covers;
 use super::options::BackwardOptions;
 use super::outputs::as_output;
 use super::parameters::{self, as_tensor, named};
-use super::{agreement, bodies, forms};
+use super::{agreement, bodies, forms, residual};
 use crate::diagnostics::{did_you_mean, list};
 use crate::model::{Backward, Derivative, Forward, Parameter, Returned, Role, Source, Wants};
 use crate::parse::Method;
@@ -24,6 +24,7 @@ pub(super) enum Asker<'a> {
         covers: &'a Covers,
     },
     Jvp,
+    Residual,
 }
 
 impl Asker<'_> {
@@ -73,6 +74,7 @@ pub(super) fn read(
         }
         Asker::Jvp if complete => every_tangent_is_asked_for(&sig.ident, &parameters, context),
         Asker::Jvp => {}
+        Asker::Residual => residual::takes_tensors(&parameters, context),
     }
     parameters
 }
@@ -106,6 +108,10 @@ fn parameter(
     lacks_one: &mut bool,
     context: &mut Context<'_>,
 ) -> Option<Parameter> {
+    if matches!(asker, Asker::Residual) {
+        let wants = residual::wanted(name, context)?;
+        return forms::read(name, wants, ty, (&[], false), context);
+    }
     let in_jvp = matches!(asker, Asker::Jvp);
     let Some(wants) = context.forward.wanted(name, in_jvp) else {
         let may_be_one = !in_jvp && types::array(ty).is_some() && std::mem::take(lacks_one);
@@ -114,7 +120,7 @@ fn parameter(
     };
     let of = match asker {
         Asker::Backward { covers, .. } => (&covers.edges[..], asker.may_be_once()),
-        Asker::Jvp => {
+        Asker::Jvp | Asker::Residual => {
             is_not_an_intermediate(wants, name, context)?;
             (&[][..], false)
         }
@@ -355,14 +361,14 @@ pub(super) fn every_gradient_is_used(
                     format!("exempt the input: `#[non_differentiable] {name}: …`"),
                 )
             }
-            Role::Output { .. } | Role::Intermediate if is_short => (
+            Role::Output { .. } | Role::Intermediate | Role::Unknown { .. } if is_short => (
                 format!("`{name}`"),
                 format!(
                     "exempt the output: `non_differentiable({name})`{}",
                     how_to_name(context.forward, "saves(…)")
                 ),
             ),
-            Role::Output { .. } | Role::Intermediate => (
+            Role::Output { .. } | Role::Intermediate | Role::Unknown { .. } => (
                 format!("`{name}`"),
                 format!(
                     "exempt the output: `#[forward(non_differentiable({name}))]`{}",

@@ -159,7 +159,7 @@ fn outputs_can_be_stacked(keyword: &Ident, forward: &Forward, diagnostics: &mut 
         let Some(tensor) = output
             .tensor
             .as_ref()
-            .filter(|_| output.role != Role::Intermediate)
+            .filter(|_| !matches!(output.role, Role::Intermediate | Role::Unknown { .. }))
         else {
             continue;
         };

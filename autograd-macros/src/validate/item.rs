@@ -10,9 +10,9 @@ use syn::{
 };
 
 use super::inputs::ReadInputs;
-use super::options::{BackwardOptions, ForwardOptions, FunctionOptions};
+use super::options::{BackwardOptions, ForwardOptions, FunctionOptions, ResidualOptions};
 use super::outputs::ReadOutputs;
-use super::{arguments, elementwise, formula, lifetimes, parameters};
+use super::{arguments, elementwise, formula, lifetimes, parameters, residual};
 use crate::diagnostics::Diagnostics;
 use crate::lower;
 use crate::model::{Definition, Forward, FunctionKind, Shapes};
@@ -29,6 +29,7 @@ pub(super) struct Roles<'a> {
     pub(super) adjoint: Option<(&'a Method, BackwardOptions)>,
     pub(super) jvp: Option<&'a Method>,
     pub(super) vmap: Option<&'a Method>,
+    pub(super) residual: Option<(&'a Method, ResidualOptions)>,
 }
 
 /// The attribute must be on an `impl` block or, in its short form, on a function.
@@ -162,7 +163,7 @@ pub(super) fn roles<'a>(
     }
     let mut forwards = Vec::new();
     let mut backwards = Vec::new();
-    let (mut jvps, mut vmaps) = (Vec::new(), Vec::new());
+    let (mut jvps, mut vmaps, mut residuals) = (Vec::new(), Vec::new(), Vec::new());
     let mut adjoints = Vec::new();
     for method in &block.methods {
         // The short form's own function is beside the type.
@@ -194,12 +195,14 @@ pub(super) fn roles<'a>(
             }
             Part::Jvp => jvps.push((method, helper)),
             Part::Vmap => vmaps.push((method, helper)),
+            Part::Residual => residuals.push((method, helper)),
         }
     }
     let is_whole = block.unfinished.is_empty();
     let forward = only_forward(definition, &forwards, is_whole, diagnostics);
     if let Some((method, ..)) = forward
         && backwards.is_empty()
+        && residuals.is_empty()
         && adjoints.is_empty()
         && is_whole
         && diagnostics.len() == 0
@@ -223,18 +226,34 @@ pub(super) fn roles<'a>(
         (method, arguments::forward(&arguments, diagnostics))
     });
     let others = backwards.iter().map(|(method, _)| *method);
-    let others: Vec<&Method> = others
+    let mut others: Vec<&Method> = others
         .chain(jvps.iter().map(|(method, _)| *method))
         .collect();
+    let of_adjoints: Vec<&Method> = adjoints.iter().map(|(method, ..)| *method).collect();
     let adjoint = only_adjoint(adjoints, &others, definition, diagnostics);
+    others.extend(of_adjoints);
     let jvp = only_rule("jvp", definition, &jvps, diagnostics);
     let vmap = only_rule("vmap", definition, &vmaps, diagnostics);
+    let residual = only_rule("residual", definition, &residuals, diagnostics);
+    let is_alone = residual.is_none() || residual::is_alone(&others, definition, diagnostics);
+    let residual = residual.filter(|_| is_alone).map(|(method, helper)| {
+        let options = arguments::residual(&helper.arguments, diagnostics);
+        (method, options)
+    });
+    let mut without_arguments = |attribute, rule: Option<(&'a Method, &Helper)>| {
+        let (method, helper) = rule?;
+        arguments::none(attribute, &helper.arguments, diagnostics);
+        Some(method)
+    };
+    let jvp = without_arguments("jvp", jvp);
+    let vmap = without_arguments("vmap", vmap);
     Roles {
         forward,
         backwards,
         adjoint,
         jvp,
         vmap,
+        residual,
     }
 }
 
@@ -353,7 +372,7 @@ fn only_forward<'a>(
     Some(first.clone())
 }
 
-/// There may be at most one rule for forward mode and one for a batch, and their attributes have no arguments.
+/// There may be at most one rule for forward mode, one for a batch, and one residual.
 ///
 /// ```text
 /// #[jvp]
@@ -367,19 +386,21 @@ fn only_rule<'a>(
     definition: &Definition,
     rules: &[(&'a Method, &'a Helper)],
     diagnostics: &mut Diagnostics,
-) -> Option<&'a Method> {
+) -> Option<(&'a Method, &'a Helper)> {
     let (first, rest) = rules.split_first()?;
     for (_, helper) in rest {
         let message = format!(
-            "`{}` has more than one `#[{attribute}]` rule: `{}` is marked already; remove this `#[{attribute}]`",
-            definition.ident, first.0.sig.ident
+            "`{}` has more than one {}: `{}` is marked already; remove this `#[{attribute}]`",
+            definition.ident,
+            match attribute {
+                "residual" => "residual".to_owned(),
+                _ => format!("`#[{attribute}]` rule"),
+            },
+            first.0.sig.ident
         );
         diagnostics.error(&helper.name, message);
     }
-    for (_, helper) in rules {
-        arguments::none(attribute, &helper.arguments, diagnostics);
-    }
-    Some(first.0)
+    Some(*first)
 }
 
 /// There may be one adjoint, and nothing that it gives already.

@@ -19,6 +19,7 @@
 //! - [`forms`]: the form in which something is asked for: view, owned, `&Tensor`, optional or not.
 //! - [`agreement`]: rank and element type are the same wherever a name appears.
 //! - [`returns`]: what these return.
+//! - [`residual`]: the function that outputs make zero, in place of backward functions.
 //! - [`vmap`]: the function of a batch.
 //! - [`batch`]: the inputs that have a first axis for the examples in `apply_batch`.
 //! - [`order`]: once differentiable, or any number of times.
@@ -51,6 +52,7 @@ mod order;
 mod outputs;
 mod parameters;
 mod place;
+mod residual;
 mod returns;
 mod shapes;
 mod vmap;
@@ -68,7 +70,7 @@ use crate::diagnostics::Diagnostics;
 use crate::lower::{self, adjoint::Turned};
 use crate::model::{
     Adjoint, Backward, Batch, Definition, Derivative, Forward, FunctionKind, FunctionModel, Input,
-    Order, Saved, Source, Vmap, Wants, Written,
+    Order, Residual, Saved, Source, Vmap, Wants, Written,
 };
 use crate::parse::{self, Argument, Attributes, ImplBlock, Item, Method};
 use crate::place::{Mistake, Place};
@@ -161,16 +163,21 @@ pub(crate) fn function(
             let Rules {
                 backwards,
                 jvp,
+                residual,
                 vmap,
                 adjoint,
                 ..
             } = rules;
-            let (saved, order) = derivatives(&definition, &forward, &backwards);
+            let (saved, order) = match &residual {
+                Some(residual) => (of_equations(&forward, residual), Order::Any),
+                None => derivatives(&definition, &forward, &backwards),
+            };
             Ok(FunctionModel {
                 definition,
                 forward,
                 backwards,
                 jvp,
+                residual,
                 vmap,
                 batch,
                 adjoint,
@@ -204,6 +211,7 @@ struct Rules {
     forward_is_right: bool,
     backwards: Vec<Backward>,
     jvp: Option<Derivative>,
+    residual: Option<Residual>,
     vmap: Option<Vmap>,
     adjoint: Option<Adjoint>,
 }
@@ -238,6 +246,9 @@ fn functions(
     };
     if let Some(argument) = shapes {
         forward.shapes = shapes::read(argument, block, definition, &forward, diagnostics);
+    }
+    if let Some((residual, _)) = &roles.residual {
+        residual::mark_unknowns(&residual.sig, &mut forward);
     }
     let nothing =
         forward.differentiable().is_empty() || forward.differentiable_outputs().is_empty();
@@ -285,6 +296,11 @@ fn functions(
         names::tangents_have_distinct_names(&forward, context.diagnostics);
         derivative(&rule.sig, &Asker::Jvp, flawed, &mut context)
     });
+    let residual = roles.residual.and_then(|(method, options)| {
+        let read =
+            |context: &mut Context<'_>| derivative(&method.sig, &Asker::Residual, flawed, context);
+        residual::read(&method.sig, options, read, &mut context)
+    });
     let vmap = (roles.vmap).and_then(|rule| read_vmap(rule, is_right, flawed, &mut context));
     if context.has_strangers {
         flawed.push(definition.item().clone());
@@ -297,6 +313,7 @@ fn functions(
         forward_is_right: is_right,
         backwards,
         jvp,
+        residual,
         vmap,
         adjoint: None,
     };
@@ -589,6 +606,27 @@ fn saved(forward: &Forward, backwards: &[Backward]) -> Vec<Saved> {
         }
     };
     forward.sources().filter(is_saved).map(saved).collect()
+}
+
+/// Returns the tensors that the equations are differentiated by; the values that they need are saved with them.
+fn of_equations(forward: &Forward, residual: &Residual) -> Vec<Saved> {
+    let edges = forward.differentiable().len();
+    let is_tensor = |source: &Source| match *source {
+        Source::Input(index) => {
+            let tensor = forward.inputs[index].tensor.as_ref();
+            tensor.is_some_and(|tensor| tensor.edge.is_some())
+        }
+        Source::Returned(index) => forward.returned[index].has_gradient(),
+        Source::Axis(_) => false,
+    };
+    let asked = |source: &Source| residual.function.asks_for(Wants::Saved(*source));
+    let sources = forward.sources().filter(is_tensor).filter(asked);
+    let saved = |source| Saved {
+        name: forward.source(source).name.clone(),
+        source,
+        needed_for: (0..edges).collect(),
+    };
+    sources.map(saved).collect()
 }
 
 /// Returns what an elementwise function saves: its tensors first, as the runtime has them, and its values.

@@ -47,7 +47,9 @@ pub(super) fn are_distinct(forward: &Forward, diagnostics: &mut Diagnostics) {
             Role::Output { .. } | Role::InPlace { .. } => {
                 claim(&returned.name, "output", "an output");
             }
-            Role::Intermediate => claim(&returned.name, "intermediate", "saved"),
+            Role::Intermediate | Role::Unknown { .. } => {
+                claim(&returned.name, "intermediate", "saved");
+            }
         }
     }
 }

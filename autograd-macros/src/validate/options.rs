@@ -1,6 +1,6 @@
 //! The arguments of our attributes, as they are read.
 
-use syn::{Ident, Path};
+use syn::{Ident, LitInt, Path};
 
 use crate::diagnostics::Diagnostics;
 use crate::lower::ShortArguments;
@@ -40,6 +40,13 @@ pub(super) struct BackwardOptions {
     pub(super) once: bool,
     /// Whether other inputs may have been meant.
     pub(super) are_doubtful: bool,
+}
+
+/// The arguments of `#[residual(…)]`.
+#[derive(Default)]
+pub(super) struct ResidualOptions {
+    /// `dense = 512`
+    pub(super) dense: Option<LitInt>,
 }
 
 /// `outputs(values, indices)`

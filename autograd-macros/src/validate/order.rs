@@ -82,6 +82,7 @@ pub(super) fn keeps_numbers(derivative: &Derivative, asker: &Asker<'_>, context:
         let message =
             format!("forward computes `{name}`; beside `&Tensor`, its derivative would be lost");
         let otherwise = match (asker, &context.definition.kind) {
+            (Asker::Residual, _) => "exempt the inputs that it depends on",
             (Asker::Jvp, _) => "write the rule on arrays",
             (_, FunctionKind::Block) => "mark the function `#[backward(…, once)]`",
             _ => "write `grad(…, once) = …`",

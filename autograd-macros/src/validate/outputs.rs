@@ -352,7 +352,7 @@ fn number_gradients(returned: &mut [Returned], inputs: &[Input], exempt: &[Ident
                 let tensor = inputs[*input].tensor.as_ref();
                 (gradient, tensor.is_none_or(|tensor| tensor.edge.is_none()))
             }
-            Role::Intermediate => continue,
+            Role::Intermediate | Role::Unknown { .. } => continue,
         };
         if !is_exempt {
             *place = Some(gradients);

@@ -14,15 +14,17 @@ use crate::types::{
 
 /// A gradient or a tangent that must be returned.
 struct Due<'a> {
-    /// `gradient` or `tangent`.
+    /// `gradient`, `tangent` or `residual`.
     noun: &'static str,
+    /// The form in which it may be returned, as messages have it.
+    form: Form,
     /// The input or output that it belongs to.
     name: &'a Ident,
     tensor: &'a TensorType,
     kind: Kind,
 }
 
-/// Reads the return type, without the `Result` in which a backward function may return it; `None` if there is none, or
+/// Reads the return type, without the `Result` in which it may be returned; `None` if there is none, or
 /// if it has another number of gradients than is due.
 pub(super) fn read(
     sig: &Signature,
@@ -34,11 +36,11 @@ pub(super) fn read(
         returns_something(sig, &due, context);
         return None;
     };
-    let may_fail = matches!(asker, Asker::Backward { .. });
-    let within = result_of(written).filter(|_| may_fail);
+    let within = result_of(written);
     let ty = within.unwrap_or(written);
     let fallible = within.map(|_| (**written).clone());
-    if may_fail && is_near_the_struct(ty, &due, context) {
+    let is_backward = matches!(asker, Asker::Backward { .. });
+    if is_backward && is_near_the_struct(ty, &due, context) {
         return Some((ty.clone(), fallible));
     }
     // What a backward function covers may be unknown; that has been reported.
@@ -62,6 +64,7 @@ fn due<'a>(asker: &Asker<'_>, forward: &'a Forward) -> Vec<Due<'a>> {
                 let (input, tensor) = inputs[*edge];
                 Due {
                     noun: "gradient",
+                    form: Form::Owned,
                     name: &input.name,
                     tensor: &tensor.ty,
                     kind: tensor.kind,
@@ -69,10 +72,16 @@ fn due<'a>(asker: &Asker<'_>, forward: &'a Forward) -> Vec<Due<'a>> {
             };
             covers.edges.iter().map(gradient).collect()
         }
-        Asker::Jvp => {
+        Asker::Jvp | Asker::Residual => {
+            let (noun, form) = if matches!(asker, Asker::Residual) {
+                ("residual", Form::Tensor)
+            } else {
+                ("tangent", Form::Owned)
+            };
             let outputs = forward.differentiable_outputs().into_iter();
             let tangent = |(output, tensor): (&'a Returned, _)| Due {
-                noun: "tangent",
+                noun,
+                form,
                 name: &output.name,
                 tensor,
                 kind: output.kind,
@@ -275,14 +284,21 @@ fn is_due(ty: &Type, due: &Due<'_>, context: &mut Context<'_>) {
         name,
         tensor,
         kind,
+        ..
     } = due;
     let subject = format!("the {noun} of `{name}`");
-    let target = option_of(ty).unwrap_or(ty);
+    // A missing gradient or tangent is zero; a residual is there.
+    let present = |ty| {
+        option_of(ty)
+            .filter(|_| due.form == Form::Owned)
+            .unwrap_or(ty)
+    };
+    let target = present(ty);
     let elements = match kind {
         Kind::List => vec_of(target),
         Kind::Single | Kind::Optional => Some(target),
     };
-    let target = elements.map(|ty| option_of(ty).unwrap_or(ty));
+    let target = elements.map(present);
     let found = target.and_then(|ty| types::array(ty).or_else(|| types::tensor_alias(ty)));
     let (Some(found), Some(target)) = (found, target) else {
         let message = format!("{subject} cannot be `{}`", show(ty));
@@ -312,7 +328,7 @@ fn is_due(ty: &Type, due: &Due<'_>, context: &mut Context<'_>) {
 /// `` `Array2<f32>` `` or `` `(Array2<f32>, Array1<f32>)` ``
 fn wanted(due: &[Due<'_>]) -> String {
     let spell = |due: &Due<'_>| {
-        let spelled = agreement::spell(Form::Owned, &due.tensor.content);
+        let spelled = agreement::spell(due.form, &due.tensor.content);
         if due.kind == Kind::List {
             format!("Vec<{spelled}>")
         } else {

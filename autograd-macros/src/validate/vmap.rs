@@ -54,7 +54,7 @@ fn can_have_an_axis_more(sig: &Signature, context: &mut Context<'_>) -> Option<(
     });
     let outputs = forward.returned.iter().filter_map(|output| {
         let why = match &output.tensor {
-            _ if output.role == Role::Intermediate => None,
+            _ if matches!(output.role, Role::Intermediate | Role::Unknown { .. }) => None,
             None => Some("is not a tensor"),
             Some(_) if output.kind == Kind::List => Some("is a list"),
             Some(_) if output.kind == Kind::Optional => Some("may be absent"),

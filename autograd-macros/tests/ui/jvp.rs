@@ -399,21 +399,6 @@ mod wrong_rank_of_a_tangent {
     }
 }
 
-mod fails {
-    use super::*;
-    #[derive(Debug)]
-    pub struct Double;
-    #[custom_function]
-    impl Double {
-        #[forward]
-        pub fn forward(x: ArrayView1<f64>) -> Array1<f64> { &x * 2.0 }
-        #[backward(x)]
-        fn backward(grad_output: ArrayView1<f64>) -> Result<Array1<f64>, String> { Ok(&grad_output * 2.0) }
-        #[jvp]
-        fn jvp(tangent_x: ArrayView1<f64>) -> Result<Array1<f64>, String> { Ok(&tangent_x * 2.0) }
-    }
-}
-
 mod a_tangent_too_many {
     use super::*;
     pub struct Double;

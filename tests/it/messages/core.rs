@@ -12,6 +12,7 @@ use pullback::{AnyTensor, Backward, Check, Error, Mismatch, jvp, saved_tensors_h
 use super::{Page, name_of};
 use crate::functional::constant;
 use crate::functions::{HalfTangent, Square, SquareOnce, leaf, panic_of};
+use crate::residuals::mistakes;
 
 /// The sum of a list's tensors; its backward returns a number of gradients of a length, both given.
 struct Total;
@@ -88,9 +89,12 @@ pub(super) fn errors(page: &mut Page) {
         .chain(independent())
         .chain(mapped())
         .chain(matrices())
+        .chain(mistakes::errors())
+        .chain([mistakes::error_of_rule()])
     {
         page.says(&name_of(error.kind()), &error);
     }
+    page.line(&format!("ResidualNotZero: {}", mistakes::message_of_test()));
     for error in declared() {
         page.says(&name_of(error.kind()), &error);
     }

@@ -1,0 +1,277 @@
+//! The equations of a residual, linearized at their solution.
+
+use std::sync::OnceLock;
+
+use ndarray::Array2;
+
+use super::System;
+use super::dense::Factors;
+use super::gmres::gmres;
+use crate::erased::AnyTensor;
+use crate::error::{Error, ErrorKind};
+use crate::functional::{Functional, along};
+use crate::gradcheck;
+use crate::recording::{Recording, as_input, or_zeros};
+use autograd_kernels::ElementType;
+
+/// J, the derivative of a residual with respect to the unknowns, and a recording of the residual. Nothing here has a
+/// history, so what is saved in the function's node does not lead back to it.
+pub(super) struct Linear {
+    /// Its inputs are the unknowns, then the function's inputs.
+    recorded: Recording,
+    /// The number of tensors of unknowns.
+    count: usize,
+    /// The precision of the unknowns.
+    epsilon: f64,
+    solver: Solver,
+}
+
+enum Solver {
+    Factors(Factors),
+    /// By products alone; the way to compute Jv, once it is known.
+    Products(OnceLock<Along>),
+}
+
+/// A way to compute Jv.
+enum Along {
+    ForwardMode,
+    /// The gradients of the residual as linear functions of its seeds: see `Recording::jvp`.
+    Passes {
+        seeds: Vec<AnyTensor>,
+        gradients: Vec<Option<AnyTensor>>,
+    },
+}
+
+impl Linear {
+    /// Linearizes at constants: the unknowns, of which there are `count` tensors, then the inputs.
+    pub(super) fn new(system: &System, tensors: &[AnyTensor], count: usize) -> Result<Self, Error> {
+        let recorded = Recording::of(system.at(count), tensors, false, system.applied_at())?;
+        let size = tensors[..count].iter().map(AnyTensor::len).sum();
+        let epsilon = tensors.first().map_or(f64::EPSILON, epsilon);
+        let solver = if size <= system.dense() {
+            let matrix = matrix(&recorded, count, size)?;
+            let factors = Factors::new(matrix, epsilon);
+            Solver::Factors(factors.map_err(|condition| {
+                system.error(ErrorKind::SingularResidual {
+                    unknowns: size,
+                    condition,
+                })
+            })?)
+        } else {
+            Solver::Products(OnceLock::new())
+        };
+        let linear = Self {
+            recorded,
+            count,
+            epsilon,
+            solver,
+        };
+        if gradcheck::is_generated() {
+            linear.is_solved(system)?;
+        }
+        Ok(linear)
+    }
+
+    /// Returns the gradients of those inputs for which `needs` is true, for these seeds of the residual.
+    pub(super) fn gradients(
+        &self,
+        seeds: Vec<AnyTensor>,
+        needs: &[bool],
+    ) -> Result<Vec<Option<AnyTensor>>, Error> {
+        let inputs = &self.recorded.inputs[self.count..];
+        gradients_of(&self.recorded, seeds, inputs, needs, false)
+    }
+
+    /// Returns the x of Jx = b, or of `Jᵀx = b` if `transposed`: the elements of all tensors in a row.
+    pub(super) fn solve(
+        &self,
+        system: &System,
+        b: Vec<f64>,
+        transposed: bool,
+    ) -> Result<Vec<f64>, Error> {
+        let solved = match &self.solver {
+            Solver::Factors(factors) => return Ok(factors.solve(b, transposed)),
+            Solver::Products(_) if transposed => gmres(|x| self.pull(x), &b, self.epsilon),
+            Solver::Products(way) => gmres(|x| self.push(system, way, x), &b, self.epsilon),
+        };
+        solved?.map_err(|left| {
+            system.error(ErrorKind::ResidualNotSolved {
+                unknowns: b.len(),
+                products: left.products,
+                remains: left.remains,
+            })
+        })
+    }
+
+    fn unknowns(&self) -> &[AnyTensor] {
+        &self.recorded.inputs[..self.count]
+    }
+
+    /// Returns `Jᵀx`.
+    fn pull(&self, x: &[f64]) -> Result<Vec<f64>, Error> {
+        let seeds = split(x, &self.recorded.outputs);
+        let roots = self.recorded.outputs.iter().zip(seeds);
+        let found = self
+            .recorded
+            .pass(roots.collect(), self.unknowns(), false)?;
+        Ok(joined(&or_zeros(found, self.unknowns())))
+    }
+
+    /// Returns Jx.
+    fn push(&self, system: &System, way: &OnceLock<Along>, x: &[f64]) -> Result<Vec<f64>, Error> {
+        let tangents = split(x, self.unknowns());
+        match way.get() {
+            Some(Along::ForwardMode) => self.push_forward(system, tangents),
+            Some(Along::Passes { seeds, gradients }) => {
+                self.push_by_passes(seeds, gradients, tangents)
+            }
+            None => {
+                let found = self.push_forward(system, tangents.clone());
+                if found.is_ok() {
+                    way.get_or_init(|| Along::ForwardMode);
+                    return found;
+                }
+                let seeds = self.recorded.outputs.iter();
+                let seeds: Vec<_> = seeds
+                    .map(|output| as_input(&output.zeros(), false, system.applied_at()))
+                    .collect();
+                let roots = self.recorded.outputs.iter().zip(seeds.iter().cloned());
+                let gradients = self.recorded.pass(roots.collect(), self.unknowns(), true)?;
+                let found = self.push_by_passes(&seeds, &gradients, tangents);
+                way.get_or_init(|| Along::Passes { seeds, gradients });
+                found
+            }
+        }
+    }
+
+    fn push_forward(&self, system: &System, tangents: Vec<AnyTensor>) -> Result<Vec<f64>, Error> {
+        let inputs = &self.recorded.inputs[self.count..];
+        let inputs: Vec<_> = inputs
+            .iter()
+            .map(|input| input.clone().with_edge(None))
+            .collect();
+        let residual = |unknowns: &[AnyTensor]| system.residual(unknowns, &inputs);
+        let options = Functional::new().forward_mode(true);
+        let at = system.applied_at();
+        let (_, found) = along(options, &residual, self.unknowns(), tangents, at)?;
+        Ok(joined(&found))
+    }
+
+    fn push_by_passes(
+        &self,
+        seeds: &[AnyTensor],
+        gradients: &[Option<AnyTensor>],
+        tangents: Vec<AnyTensor>,
+    ) -> Result<Vec<f64>, Error> {
+        let roots = gradients.iter().zip(tangents);
+        let roots = roots.filter_map(|(gradient, tangent)| Some((gradient.as_ref()?, tangent)));
+        let found = self.recorded.pass(roots.collect(), seeds, false)?;
+        Ok(joined(&or_zeros(found, &self.recorded.outputs)))
+    }
+
+    /// Returns an error if the residual is far from zero: if one step of Newton's method would change the unknowns by
+    /// more than the cube root of the precision, relative to the largest of them.
+    fn is_solved(&self, system: &System) -> Result<(), Error> {
+        let residual = joined(&self.recorded.outputs);
+        let step = largest(&self.solve(system, residual.clone(), false)?);
+        let size = largest(&joined(self.unknowns()));
+        if step.1 <= self.epsilon.cbrt() * (1.0 + size.1) {
+            return Ok(());
+        }
+        let (mut entry, residual) = largest(&residual);
+        let mut outputs = self.recorded.outputs.iter().enumerate();
+        let place = outputs.find_map(|(place, output)| {
+            if entry < output.len() {
+                return Some((place, indices(entry, output.shape())));
+            }
+            entry -= output.len();
+            None
+        });
+        let (place, entry) = place.unwrap_or_default();
+        Err(system.error(ErrorKind::ResidualNotZero {
+            output: system.name(place),
+            entry,
+            residual,
+        }))
+    }
+}
+
+/// Returns the gradients of a recorded residual with respect to those `targets` for which `needs` is true.
+pub(super) fn gradients_of(
+    recorded: &Recording,
+    seeds: Vec<AnyTensor>,
+    targets: &[AnyTensor],
+    needs: &[bool],
+    create_graph: bool,
+) -> Result<Vec<Option<AnyTensor>>, Error> {
+    let needed = targets.iter().zip(needs).filter(|(_, needed)| **needed);
+    let needed: Vec<AnyTensor> = needed.map(|(target, _)| target.clone()).collect();
+    let roots = recorded.outputs.iter().zip(seeds).collect();
+    let mut found = recorded.pass(roots, &needed, create_graph)?.into_iter();
+    let each = needs.iter();
+    Ok(each
+        .map(|needed| needed.then(|| found.next()).flatten().flatten())
+        .collect())
+}
+
+/// Returns the derivative of a recorded residual by its first `count` inputs, by a pass for each row.
+fn matrix(recorded: &Recording, count: usize, size: usize) -> Result<Array2<f64>, Error> {
+    let unknowns = &recorded.inputs[..count];
+    let mut elements = Vec::with_capacity(size * size);
+    for output in &recorded.outputs {
+        for entry in 0..output.len() {
+            let root = vec![(output, output.one_hot(entry))];
+            let row = recorded.pass(root, unknowns, false)?;
+            elements.extend(joined(&or_zeros(row, unknowns)));
+        }
+    }
+    // INVARIANT: the residual has the shapes of the unknowns.
+    Ok(Array2::from_shape_vec((size, size), elements).expect("as many rows as columns"))
+}
+
+/// Returns the distance of 1 to the next number of a tensor's element type.
+fn epsilon(tensor: &AnyTensor) -> f64 {
+    match tensor.element_type() {
+        ElementType::F32 => f64::from(f32::EPSILON),
+        ElementType::F64 => f64::EPSILON,
+    }
+}
+
+/// Returns the elements of all tensors in a row.
+pub(super) fn joined(tensors: &[AnyTensor]) -> Vec<f64> {
+    tensors.iter().flat_map(AnyTensor::values).collect()
+}
+
+/// Returns elements in a row as tensors of the types and shapes of others.
+pub(super) fn split(mut elements: &[f64], like: &[AnyTensor]) -> Vec<AnyTensor> {
+    let mut next = |like: &AnyTensor| {
+        let (values, rest) = elements.split_at(like.len());
+        elements = rest;
+        like.with_values(values)
+    };
+    like.iter().map(&mut next).collect()
+}
+
+/// Returns the place of the number of the largest magnitude, and that magnitude; 0 without numbers.
+fn largest(values: &[f64]) -> (usize, f64) {
+    let each = values.iter().map(|value| value.abs()).enumerate();
+    each.fold(
+        (0, 0.0),
+        |most, one| if one.1 <= most.1 { most } else { one },
+    )
+}
+
+/// Returns the index along each axis of an entry in row-major order.
+fn indices(mut entry: usize, shape: &[usize]) -> Vec<usize> {
+    let mut indices: Vec<usize> = shape
+        .iter()
+        .rev()
+        .map(|&length| {
+            let index = entry % length;
+            entry /= length;
+            index
+        })
+        .collect();
+    indices.reverse();
+    indices
+}
