@@ -179,17 +179,17 @@ class Lengths:
 
     def compare(self, name, declared):
         """Compares the lengths of an array that are numbers or expressions."""
-        begin = len(self.shapes[name]) - len(declared.lengths)
-        for axis, expression in enumerate(declared.lengths, begin):
-            if expression is None or expression.axis is not None:
-                continue
+        shape = self.shapes[name]
+        expected = list(shape[: len(shape) - len(declared.lengths)])
+        for expression in declared.lengths:
             try:
-                expected = self.length(name, axis, expression)
+                is_known = expression is not None and expression.axis is None
+                expected.append(self.length(name, len(expected), expression) if is_known else "_")
             except Unknown:
-                continue
-            found = self.shapes[name][axis]
-            form = f"by its declared shape, `{declared.text}`, {now(expected)}"
-            self.require(expected == found, f"axis {axis} of `{name}` is {now(found)}, and {form}")
+                expected.append("_")
+        text = f"`{name}`: its declared shape, `{declared.text}`, is {shown(expected)} here"
+        for one, other in zip(expected, shape):
+            self.require(one == "_" or one == other, text)
 
     def length(self, name, axis, expression):
         """Computes a length, which must not be negative."""
@@ -197,7 +197,7 @@ class Lengths:
             found = expression.value(self.known)
         except ZeroDivisionError:
             found = None
-        numbers = ", ".join(f"`{number}` = {now(self.known[number])}" for number in expression.numbers)
+        numbers = ", ".join(f"`{number}` = {now(self.known.get(number))}" for number in expression.numbers)
         equals = ", which is not a number" if found is None else f" = {now(found)}"
         # The length of a symbol that may be any is compared when the program runs.
         is_length = now(found) >= 0 if isinstance(now(found), int) else found is not None
