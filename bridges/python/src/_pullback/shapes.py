@@ -7,7 +7,9 @@ Lengths may be symbols: PyTorch and JAX trace programs for lengths that they do 
 import functools
 import re
 
-TOKEN = re.compile(r"\s*(?:(?P<number>\d[\d_]*)|(?P<name>[^\W\d]\w*)(?P<part>\.len\(\)|\[\d+\])?|(?P<sign>[-+*/%()]))\s*")
+TOKEN = re.compile(
+    r"\s*(?:(?P<number>\d[\d_]*)|(?P<name>[^\W\d]\w*)(?P<part>\.len\(\)|\[\d+\])?|(?P<sign>[-+*/%()]))\s*"
+)
 
 
 class Unknown(Exception):
@@ -92,8 +94,8 @@ def declared(function):
 def of_outputs(call, arrays, dtype, broadcast, require):
     """Returns the shape and the element type of each output of a call, and None if only a run can show them.
 
-    Of the framework, `dtype` returns the name of an array's element type, `broadcast` the shape that shapes broadcast to,
-    and `require` raises an error, of the text that its second argument returns, unless the first is true.
+    `dtype` returns the name of an array's element type, and `broadcast` the shape that shapes broadcast to. `require`
+    raises an error, with the text that its second argument returns, unless the first is true.
     """
     function = call.function
     if function.elementwise:
@@ -207,7 +209,10 @@ class Lengths:
 
     def of(self, outputs):
         """Returns the shapes of the outputs."""
-        return [self.shapes[shape] if isinstance(shape, str) else self.computed(name, shape) for name, shape in outputs.items()]
+        return [
+            self.shapes[shape] if isinstance(shape, str) else self.computed(name, shape)
+            for name, shape in outputs.items()
+        ]
 
     def computed(self, name, declared):
         if None in declared.lengths:
