@@ -387,6 +387,7 @@ fn needed_for(saved: &Saved, forward: &Forward) -> String {
     )
 }
 
+/// Writes documentation as one attribute: each is read on its own by the compiler.
 fn doc(lines: &[String]) -> TokenStream {
     // Sugared documentation starts with a space, and lines of the definition do.
     let lines = lines.iter().map(|line| {
@@ -396,5 +397,6 @@ fn doc(lines: &[String]) -> TokenStream {
             format!(" {line}")
         }
     });
-    quote!(#(#[doc = #lines])*)
+    let text = lines.collect::<Vec<_>>().join("\n");
+    quote!(#[doc = #text])
 }

@@ -1,4 +1,5 @@
 //! Linear functions with an adjoint in place of backward functions.
+#![allow(clippy::unnecessary_wraps)]
 
 use pullback::functional::{hessian, jacobian, vmap};
 use pullback::ndarray::{
@@ -7,7 +8,9 @@ use pullback::ndarray::{
 };
 use pullback::prelude::*;
 
-use crate::functions::leaf;
+fn leaf<D: Dimension>(array: Array<f64, D>) -> Tensor<f64, D> {
+    Tensor::from(array).set_requires_grad(true)
+}
 
 /// The sums of blocks of `factor` columns.
 struct BlockSums;

@@ -234,7 +234,7 @@ fn lists_and_written_tensors_have_axes_too() {
         Mixed::output_shape([2], &[[4, 3], [5, 3]], [4])
             .unwrap_err()
             .message(),
-        "`Mixed` of `parts` of shape [5, 3]: its declared shape, `[[2 * g, 3]]`, is [4, _] here"
+        "`Mixed` of `parts[1]` of shape [5, 3]: the length declared as `2 * g` is 4 here"
     );
 }
 
@@ -329,10 +329,10 @@ fn shapes_are_in_the_signature() {
 
 /// Tables of random shapes, held against lengths that fit and lengths that do not.
 mod random {
-    use std::panic::Location;
-
     use proptest::prelude::*;
-    use pullback::__private::{Axes, DeclaredLength, DeclaredShape, Dims, ShapeTable};
+    use pullback::__private::{
+        DeclaredLength, DeclaredShape, Dims, Leading, ShapeTable, nothing_computed,
+    };
     use pullback::ErrorKind;
 
     const NAMES: [&str; 4] = ["n", "m", "k", "l"];
@@ -376,15 +376,21 @@ mod random {
                     Declaration::Any => DeclaredLength::Any,
                 });
                 DeclaredShape {
-                    input,
+                    name: input,
                     text: "[…]",
-                    leading: *leading,
+                    leading: if *leading {
+                        Leading::Axes
+                    } else {
+                        Leading::None
+                    },
                     lengths: lengths.collect::<Vec<_>>().leak(),
                 }
             });
         ShapeTable {
             function: "f",
             axes: &NAMES,
+            values: &[],
+            returned: &[],
             inputs: declared.collect::<Vec<_>>().leak(),
         }
     }
@@ -424,8 +430,8 @@ mod random {
                 several => Dims::List(several.iter().map(Vec::as_slice).collect()),
             })
             .collect();
-        let read: Result<Axes<'_, 4>, _> = table(inputs).axes(&dims, Location::caller());
-        read.map(|axes| axes.lengths)
+        let read = table(inputs).of_shapes::<4, 0, 0>(&dims, nothing_computed);
+        read.map(|lengths| lengths.axes)
     }
 
     proptest! {

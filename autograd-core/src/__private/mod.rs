@@ -15,12 +15,12 @@ pub use crate::elementwise::{Derivatives, Elementwise, values};
 pub use crate::error::Error;
 pub use crate::error::panic::{Panic, catching_passes, caught};
 pub use crate::function::{
-    ANY, Axes, Call, DeclaredLength, DeclaredShape, Dims, EdgeList, Expected, ForwardCall,
-    Function, GradOutput, GradOutputs, InPlace, InputSignature, IntoGradient, IntoGradients,
-    IntoLength, IntoOutput, IntoSource, IntoTangent, IntoTangents, Length, Lists, Once, Order,
-    Origin, OutputList, OutputSignature, Restore, Rule, SavedItem, SavedItems, SavedNumber,
-    SavedSignature, SavedValue, ShapeTable, Signature, attach, check_computed, forward_panicked,
-    forward_panicked_at, meta, record, record_at, refused, refused_later, shape_of, shapes_of,
+    Call, DeclaredLength, DeclaredShape, Dims, EdgeList, ForwardCall, Function, GradOutput,
+    GradOutputs, InPlace, InputSignature, IntoDims, IntoGradient, IntoGradients, IntoLength,
+    IntoOutput, IntoSource, IntoTangent, IntoTangents, Leading, Length, Lists, Once, Order, Origin,
+    OutputList, OutputSignature, Restore, Rule, SavedItem, SavedItems, SavedNumber, SavedSignature,
+    SavedValue, ShapeTable, Signature, attach, forward_panicked, forward_panicked_at, meta,
+    nothing_computed, record, record_at, shape_of, shapes_of, shapes_of_dims,
 };
 pub use crate::functional::ExampleError;
 pub use crate::functional::vmap::{BatchCall, BatchExample, BatchInput, BatchOutputs};

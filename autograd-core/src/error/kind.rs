@@ -243,13 +243,13 @@ pub enum ErrorKind {
         found: Shape,
     },
     /// An input has another length where its declared shape has an expression.
-    ComputedShape {
-        /// The input's name.
-        input: &'static str,
-        /// The declared shape, as it is written.
-        declared: &'static str,
-        /// The declared shape in this call, with `_` for what may have any length.
-        expected: String,
+    ComputedLength {
+        /// The input's name; in a list with the tensor's index: `parts[2]`.
+        input: String,
+        /// The expression, as it is written.
+        expression: &'static str,
+        /// The length that it is in this call.
+        expected: usize,
         /// The input's shape.
         found: Shape,
     },
@@ -520,14 +520,14 @@ impl ErrorKind {
                 f,
                 "`{function}` of `{input}` of shape {found}, which is not of the declared form `{declared}`"
             ),
-            Self::ComputedShape {
+            Self::ComputedLength {
                 input,
-                declared,
+                expression,
                 expected,
                 found,
             } => write!(
                 f,
-                "`{function}` of `{input}` of shape {found}: its declared shape, `{declared}`, is {expected} here"
+                "`{function}` of `{input}` of shape {found}: the length declared as `{expression}` is {expected} here"
             ),
             Self::Length {
                 tensor,

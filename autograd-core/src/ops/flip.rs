@@ -30,14 +30,9 @@ impl<T: Element, D: Dimension> Flip<T, D> {
         })
     }
 
-    #[backward(x)]
-    fn backward(grad_output: &Tensor<T, D>, axes: &[usize]) -> Tensor<T, D> {
-        grad_output.flip(axes)
-    }
-
-    #[jvp]
-    fn jvp(tangent_x: &Tensor<T, D>, axes: &[usize]) -> Tensor<T, D> {
-        tangent_x.flip(axes)
+    #[adjoint(x)]
+    fn adjoint(grad_output: &Tensor<T, D>, axes: &[usize]) -> Tensor<T, D> {
+        Self::forward(grad_output, axes)
     }
 }
 

@@ -29,18 +29,13 @@ impl<T: Element, D: Dimension> Permute<T, D> {
         x.part(|view| view.view().permuted_axes(IxDyn(axes)))
     }
 
-    #[backward(x)]
-    fn backward(grad_output: &Tensor<T, D>, axes: &[usize]) -> Tensor<T, D> {
+    #[adjoint(x)]
+    fn adjoint(grad_output: &Tensor<T, D>, axes: &[usize]) -> Tensor<T, D> {
         let mut back = vec![0; axes.len()];
         for (position, &axis) in axes.iter().enumerate() {
             back[axis] = position;
         }
-        grad_output.permute(&back)
-    }
-
-    #[jvp]
-    fn jvp(tangent_x: &Tensor<T, D>, axes: &[usize]) -> Tensor<T, D> {
-        tangent_x.permute(axes)
+        Self::forward(grad_output, &back)
     }
 }
 

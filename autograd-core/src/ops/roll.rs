@@ -26,17 +26,12 @@ impl<T: Element, D: Dimension> Roll<T, D> {
         kernels::concat(axis, &[back, front])
     }
 
-    #[backward(x)]
-    fn backward(grad_output: &Tensor<T, D>, axis: Axis, shift: isize) -> Tensor<T, D> {
-        let length = grad_output.shape()[axis.index()];
+    #[adjoint(x)]
+    fn adjoint(grad_output: ArrayView<T, D>, axis: Axis, shift: isize) -> Array<T, D> {
+        let length = grad_output.len_of(axis);
         // Less than the length, so that the sign can be changed.
         let back = (length - steps(shift, length)).cast_signed();
-        grad_output.roll(axis, back)
-    }
-
-    #[jvp]
-    fn jvp(tangent_x: &Tensor<T, D>, axis: Axis, shift: isize) -> Tensor<T, D> {
-        tangent_x.roll(axis, shift)
+        Self::forward(grad_output, axis, back)
     }
 }
 

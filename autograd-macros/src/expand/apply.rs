@@ -358,7 +358,8 @@ fn caught(model: &FunctionModel, run: TokenStream, p: &TokenStream) -> (TokenStr
         .iter()
         .filter_map(|input| Some((input, input.tensor.as_ref()?)));
     let (mut consumed, mut shapes) = (TokenStream::new(), Vec::new());
-    for (input, tensor) in tensors {
+    let of_dims = shapes::of_all(forward, p);
+    for (input, tensor) in tensors.filter(|_| of_dims.is_none()) {
         let name = &input.name;
         shapes.push(if is_consumed(&tensor.ty) {
             let shape = local(format_args!("shape_{}", name.unraw()));
@@ -378,6 +379,7 @@ fn caught(model: &FunctionModel, run: TokenStream, p: &TokenStream) -> (TokenStr
         });
     }
     let (returned, panic) = (local("returned"), local("panic"));
+    let shapes = of_dims.unwrap_or_else(|| quote!(&[#(#shapes),*]));
     let (panicked, applied_at) = if model.batch.is_some() {
         let applied_at = local("applied_at");
         (local("forward_panicked_at"), Some(quote!(#applied_at,)))
@@ -391,7 +393,7 @@ fn caught(model: &FunctionModel, run: TokenStream, p: &TokenStream) -> (TokenStr
                 #applied_at
                 #panic,
                 &<Self as #p::Function>::SIGNATURE,
-                &[#(#shapes),*],
+                #shapes,
             ),
         }
     };

@@ -1,7 +1,6 @@
 //! Generates the checks of declared shapes, and `output_shape`.
 //!
-//! One function reads the axes off the inputs and computes the shapes of what forward returns; `apply`, `output_shape`
-//! and the rule for forward mode call it.
+//! The runtime does the work, from a table. Generated are only the expressions, in a function that all callers share.
 
 use proc_macro2::{Literal, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
@@ -12,64 +11,94 @@ use super::interface;
 use super::tokens::{at, is_consumed, local, number, option, reference};
 use crate::docs;
 use crate::model::{
-    Computed, Declared, Forward, FunctionModel, Input, Length, Returned, Role, Shape, TensorInput,
+    Computed, Declared, Forward, FunctionModel, Input, Length, Returned, Role, Shape, Source,
+    TensorInput,
 };
 use crate::types::{Kind, Rank, TensorType, is_primitive};
 
-/// Returns the constant with the declared shapes of the inputs, which stands beside the signature.
+/// Returns the constant with the declared shapes, which stands beside the signature.
 pub(super) fn table(model: &FunctionModel, p: &TokenStream) -> Option<TokenStream> {
     let (forward, name) = (&model.forward, &model.definition.name);
     if forward.shapes.are_none() {
         return None;
     }
+    let mut expressions = 0;
+    let mut lengths = |declared: &Declared| {
+        let lengths = declared.lengths.iter().map(|length| match length {
+            Length::Any => quote!(#p::DeclaredLength::Any),
+            Length::Number(number) => quote!(#p::DeclaredLength::Number(#number)),
+            Length::Axis(axis) => {
+                let axis = number(*axis);
+                quote!(#p::DeclaredLength::Axis(#axis))
+            }
+            Length::Computed(computed) => {
+                let (place, text) = (number(expressions), &computed.text);
+                expressions += 1;
+                quote!(#p::DeclaredLength::Computed(#place, #text))
+            }
+        });
+        let lengths: Vec<_> = lengths.collect();
+        quote!(&[#(#lengths),*])
+    };
+    let mut shape =
+        |name: &Ident, text: &str, leading: TokenStream, declared: Option<&Declared>| {
+            let name = name.unraw().to_string();
+            let lengths = declared.map_or_else(|| quote!(&[]), &mut lengths);
+            quote! {
+                #p::DeclaredShape { name: #name, text: #text, leading: #leading, lengths: #lengths }
+            }
+        };
+    let leading = |declared: &Declared| {
+        if declared.leading {
+            quote!(#p::Leading::Axes)
+        } else {
+            quote!(#p::Leading::None)
+        }
+    };
+    let compared = compared(forward);
+    let mut inputs = Vec::new();
+    for (input, _, declared) in &compared {
+        if let Some(declared) = declared {
+            inputs.push(shape(
+                &input.name,
+                &declared.text,
+                leading(declared),
+                Some(declared),
+            ));
+        }
+    }
+    let returned = returned(forward).into_iter().map(|(one, declared)| {
+        let text = forward.shapes.text(declared);
+        match declared {
+            Shape::Written(declared) => shape(&one.name, &text, leading(declared), Some(declared)),
+            Shape::Like(index, _) => {
+                let like = &forward.inputs[*index].name;
+                let mut places = compared.iter();
+                let place = places.position(|(input, ..)| input.name == *like);
+                let place = number(place.unwrap_or_default());
+                shape(&one.name, &text, quote!(#p::Leading::Of(#place)), None)
+            }
+        }
+    });
+    let returned: Vec<_> = returned.collect();
     let axes = forward.shapes.axes.iter();
     let axes = axes.map(|axis| axis.name.unraw().to_string());
-    let inputs = compared(forward)
-        .into_iter()
-        .filter_map(|(input, _, declared)| {
-            let Declared {
-                leading,
-                lengths,
-                text,
-            } = declared?;
-            let lengths = lengths.iter().map(|length| match length {
-                Length::Number(number) => quote!(#p::DeclaredLength::Number(#number)),
-                Length::Axis(axis) => {
-                    let axis = number(*axis);
-                    quote!(#p::DeclaredLength::Axis(#axis))
-                }
-                Length::Any | Length::Computed(_) => quote!(#p::DeclaredLength::Any),
-            });
-            let name = input.name.unraw().to_string();
-            Some(quote! {
-                #p::DeclaredShape {
-                    input: #name,
-                    text: #text,
-                    leading: #leading,
-                    lengths: &[#(#lengths),*],
-                }
-            })
-        });
+    let values = numbers(forward).into_iter();
+    let values = values.map(|name| name.unraw().to_string());
     let constant = constant();
     Some(quote! {
         const #constant: #p::ShapeTable = #p::ShapeTable {
             function: #name,
             axes: &[#(#axes),*],
+            values: &[#(#values),*],
             inputs: &[#(#inputs),*],
+            returned: &[#(#returned),*],
         };
     })
 }
 
 fn constant() -> Ident {
     local("__SHAPES")
-}
-
-/// Returns the name of the function that computes them.
-fn name(forward: &Forward) -> Ident {
-    local(format_args!(
-        "__pullback_shapes_of_{}",
-        forward.ident.unraw()
-    ))
 }
 
 /// Returns the inputs whose shapes are looked at: those with declared shapes, and after them those whose shapes only
@@ -106,144 +135,36 @@ fn returned(forward: &Forward) -> Vec<(&Returned, &Shape)> {
         .collect()
 }
 
-/// Generates the function, and `output_shape`.
-pub(super) fn functions(model: &FunctionModel, p: &TokenStream) -> Option<TokenStream> {
-    let forward = &model.forward;
-    if forward.shapes.are_none() {
-        return None;
-    }
-    let function = &model.definition.name;
-    let (name, table) = (name(forward), constant());
-    let (inputs, applied_at, axes) = (local("inputs"), local("applied_at"), local("axes"));
-    let (lifetimes, where_clause) = (&forward.generics.params, &forward.generics.where_clause);
-    let compared = compared(forward);
-    let (count, axis_count) = (number(compared.len()), number(forward.shapes.axes.len()));
-    let values = values(forward).into_iter().map(|input| {
-        let (name, ty) = (&input.name, &input.ty);
-        if is_primitive(ty) {
-            quote!(#name: #ty)
-        } else {
-            quote!(#name: &#ty)
-        }
+/// Returns all expressions, in the order of the table.
+fn expressions(forward: &Forward) -> Vec<&Computed> {
+    let inputs = compared(forward).into_iter();
+    let inputs = inputs.filter_map(|(.., declared)| declared);
+    let returned = returned(forward).into_iter();
+    let returned = returned.filter_map(|(_, shape)| match shape {
+        Shape::Written(declared) => Some(declared),
+        Shape::Like(..) => None,
     });
-    let names = forward.shapes.axes.iter().map(|axis| &axis.name);
-    let place = |index: usize| {
-        let mut places = compared.iter();
-        let place = places.position(|(input, ..)| input.name == forward.inputs[index].name);
-        number(place.unwrap_or_default())
-    };
-    let computed =
-        compared
-            .iter()
-            .enumerate()
-            .filter_map(|(place, (input, _, declared))| {
-                let declared = (*declared)?;
-                let is_computed = |length: &Length| matches!(length, Length::Computed(_));
-                declared.lengths.iter().any(is_computed).then(|| {
-            let (place, name) = (number(place), input.name.unraw().to_string());
-            let lengths = declared.lengths.iter().enumerate();
-            let lengths = lengths.map(|(axis, length)| match length {
-                Length::Computed(computed) => self::computed(computed, axis, (function, &name), p),
-                Length::Any | Length::Number(_) | Length::Axis(_) => quote!(#p::ANY),
-            });
-            let text = &declared.text;
-            quote! {
-                #p::check_computed(
-                    [#function, #name, #text], &#inputs[#place], [#(#lengths),*], #applied_at,
-                )?;
-            }
+    let lengths = inputs
+        .chain(returned)
+        .flat_map(|declared| &declared.lengths);
+    lengths
+        .filter_map(|length| match length {
+            Length::Computed(computed) => Some(&**computed),
+            Length::Any | Length::Number(_) | Length::Axis(_) => None,
         })
-            });
-    let computed: Vec<TokenStream> = computed.collect();
-    let (types, expected) = expected(model, place, p);
-    let output_shape = output_shape(model, p);
-    Some(quote! {
-        #[doc(hidden)]
-        #[inline]
-        #[allow(unused_variables)]
-        fn #name<'__s, #lifetimes>(
-            #inputs: &[#p::Dims<'__s>; #count],
-            #applied_at: &'static ::core::panic::Location<'static>,
-            #(#values),*
-        ) -> ::core::result::Result<(#p::Axes<'__s, #axis_count>, (#(#types,)*)), #p::Error>
-        #where_clause
-        {
-            let #axes = #table.axes::<#axis_count>(#inputs, #applied_at)?;
-            let [#(#names),*] = #axes.lengths;
-            #(#computed)*
-            let expected = (#(#expected,)*);
-            ::core::result::Result::Ok((#axes, expected))
-        }
-
-        #output_shape
-    })
+        .collect()
 }
 
-/// Returns the types and the expressions of the shapes of what forward returns; `place` is that of an input among those
-/// that are compared.
-fn expected(
-    model: &FunctionModel,
-    place: impl Fn(usize) -> Literal,
-    p: &TokenStream,
-) -> (Vec<TokenStream>, Vec<TokenStream>) {
-    let (forward, function) = (&model.forward, &model.definition.name);
-    let (inputs, axes) = (local("inputs"), local("axes"));
-    let (mut types, mut expected) = (Vec::new(), Vec::new());
-    for (one, shape) in returned(forward) {
-        match shape {
-            Shape::Like(index, _) => {
-                let place = place(*index);
-                types.push(quote!(#p::Expected<'__s, 0>));
-                expected
-                    .push(quote!(#p::Expected { leading: #inputs[#place].only(), lengths: [] }));
-            }
-            Shape::Written(declared) => {
-                let count = number(declared.lengths.len());
-                let name = one.name.unraw().to_string();
-                let lengths =
-                    declared
-                        .lengths
-                        .iter()
-                        .enumerate()
-                        .map(|(axis, length)| match length {
-                            Length::Any => quote!(#p::ANY),
-                            Length::Number(number) => quote!(#number),
-                            Length::Axis(axis) => forward.shapes.axes[*axis].name.to_token_stream(),
-                            Length::Computed(computed) => {
-                                self::computed(computed, axis, (function, &name), p)
-                            }
-                        });
-                let leading = if declared.leading {
-                    quote!(#axes.leading)
-                } else {
-                    quote!(&[])
-                };
-                types.push(quote!(#p::Expected<'__s, #count>));
-                expected.push(quote!(#p::Expected { leading: #leading, lengths: [#(#lengths),*] }));
-            }
-        }
-    }
-    (types, expected)
-}
-
-/// Returns the expression of one length.
-fn computed(
-    computed: &Computed,
-    axis: usize,
-    (function, tensor): (&str, &str),
-    p: &TokenStream,
-) -> TokenStream {
-    let (applied_at, axis, text) = (local("applied_at"), number(axis), &computed.text);
-    let value = arithmetic(&computed.expression, p);
-    // Values that are no numbers themselves, as in `options.stride`, are not listed.
-    let names = computed.names.iter();
-    let numbers = names.filter(|name| stands_alone(&computed.expression, name));
-    let terms = numbers.map(|name| {
-        let text = name.unraw().to_string();
-        quote!((#text, #p::IntoLength::into_length(&#name)))
-    });
-    let terms = quote!(&[#(#terms),*]);
-    quote!(#p::Length::of_axis(#value, [#function, #tensor, #text], #axis, #terms, #applied_at)?)
+/// Returns the values that are numbers wherever an expression uses them, which a message shows. A field of one, as in
+/// `options.stride`, is not shown.
+fn numbers(forward: &Forward) -> Vec<&Ident> {
+    let expressions = expressions(forward);
+    let is_number = |name: &&Ident| {
+        let mut all = expressions.iter();
+        all.all(|computed| stands_alone(&computed.expression, name))
+    };
+    let values = values(forward).into_iter();
+    values.map(|input| &input.name).filter(is_number).collect()
 }
 
 /// Returns whether a name is an operand wherever it is.
@@ -258,6 +179,57 @@ fn stands_alone(expression: &Expr, name: &Ident) -> bool {
         Expr::Path(_) | Expr::Lit(_) => true,
         other => !crate::spell::has_word(other.to_token_stream(), name),
     }
+}
+
+/// Generates the function with the expressions, if there are any, and `output_shape`.
+pub(super) fn functions(model: &FunctionModel, p: &TokenStream) -> Option<TokenStream> {
+    let forward = &model.forward;
+    if forward.shapes.are_none() {
+        return None;
+    }
+    let computed = computed(forward, p);
+    let output_shape = output_shape(model, p);
+    Some(quote!(#computed #output_shape))
+}
+
+fn computed_name(forward: &Forward) -> Ident {
+    local(format_args!(
+        "__pullback_lengths_of_{}",
+        forward.ident.unraw()
+    ))
+}
+
+fn computed(forward: &Forward, p: &TokenStream) -> Option<TokenStream> {
+    let expressions = expressions(forward);
+    if expressions.is_empty() {
+        return None;
+    }
+    let name = computed_name(forward);
+    let (lifetimes, _, where_clause) = forward.generics.split_for_impl();
+    let values = values(forward).into_iter().map(|input| {
+        let (name, ty) = (&input.name, &input.ty);
+        if is_primitive(ty) {
+            quote!(#name: #ty)
+        } else {
+            quote!(#name: &#ty)
+        }
+    });
+    let axes = forward.shapes.axes.iter().map(|axis| &axis.name);
+    let (count, shown) = (number(expressions.len()), numbers(forward));
+    let (axis_count, shown_count) = (number(forward.shapes.axes.len()), number(shown.len()));
+    let lengths = expressions.iter();
+    let lengths = lengths.map(|computed| arithmetic(&computed.expression, p));
+    Some(quote! {
+        #[doc(hidden)]
+        #[inline]
+        #[allow(unused_variables)]
+        fn #name #lifetimes (
+            &[#(#axes),*]: &[::core::primitive::usize; #axis_count],
+            #(#values),*
+        ) -> ([#p::Length; #count], [#p::Length; #shown_count]) #where_clause {
+            ([#(#lengths),*], [#(#p::IntoLength::into_length(&#shown)),*])
+        }
+    })
 }
 
 /// Returns an expression with its arithmetic checked.
@@ -287,6 +259,20 @@ fn arithmetic(expression: &Expr, p: &TokenStream) -> TokenStream {
     }
 }
 
+/// Returns what computes the expressions, with the values that are in scope.
+fn compute(forward: &Forward, p: &TokenStream) -> TokenStream {
+    if expressions(forward).is_empty() {
+        return quote!(#p::nothing_computed);
+    }
+    let name = computed_name(forward);
+    let values = values(forward).into_iter().map(|input| {
+        let name = &input.name;
+        let borrow = (!is_primitive(&input.ty)).then(|| quote!(&));
+        quote!(#borrow #name)
+    });
+    quote!(|axes| Self::#name(axes, #(#values),*))
+}
+
 /// What `apply` does with declared shapes: nothing, if there are none.
 #[derive(Default)]
 pub(super) struct Checks {
@@ -302,12 +288,10 @@ pub(super) fn checks(model: &FunctionModel, p: &TokenStream) -> Checks {
     if forward.shapes.are_none() {
         return Checks::default();
     }
-    let is_consumed =
-        |input: &Input, tensor: &TensorInput| is_consumed(&tensor.ty) || input.is_in_place();
     let mut kept = Vec::new();
     let dims = compared(forward).into_iter().map(|(input, tensor, _)| {
         let reference = reference(input, tensor);
-        if !is_consumed(input, tensor) {
+        if !is_consumed(&tensor.ty) && !input.is_in_place() {
             return quote!(#p::Argument::dims(#reference));
         }
         // Forward takes it, or writes to it.
@@ -321,57 +305,80 @@ pub(super) fn checks(model: &FunctionModel, p: &TokenStream) -> Checks {
         }
     });
     let dims: Vec<TokenStream> = dims.collect();
-    let read = read(forward, &dims, &location(model));
-    let (error, expected, axes) = (local("error"), local("expected"), local("axes"));
-    let refused = refused(model);
-    let names = forward.shapes.axes.iter().map(|axis| &axis.name);
+    let (read, lengths) = (read(model, &dims, p), local("lengths"));
+    let is_saved = |axis: usize| {
+        let mut saved = model.saved.iter();
+        saved.any(|saved| saved.source == Source::Axis(axis))
+    };
+    let axes = forward.shapes.axes.iter().enumerate();
+    let axes = axes.filter(|(axis, _)| is_saved(*axis)).map(|(axis, of)| {
+        let (axis, name) = (number(axis), &of.name);
+        quote!(let #name = #lengths.axes[#axis];)
+    });
     let before = quote! {
         #(#kept)*
-        let (#axes, #expected) = match #read {
-            ::core::result::Result::Ok(shapes) => shapes,
-            ::core::result::Result::Err(#error) => #p::#refused(&#error),
-        };
-        #[allow(unused_variables)]
-        let [#(#names),*] = #axes.lengths;
+        #read
+        #(#axes)*
     };
-    let after = returned(forward)
-        .into_iter()
-        .enumerate()
-        .filter_map(|(place, (one, shape))| {
-            let is_there = one.role != Role::Intermediate
-                || model.saved.iter().any(|saved| saved.name == one.name);
-            let (name, text) = (&one.name, one.name.unraw().to_string());
-            let (place, declared, function) = (
-                number(place),
-                forward.shapes.text(shape),
-                &model.definition.name,
-            );
-            let location = location(model);
-            let value = local("value");
-            let check = |value: &TokenStream| {
-                quote! {
-                    if !#expected.#place.is(#value.shape()) {
-                        #p::#refused(&#expected.#place.error(
-                            [#function, #text, #declared], #value.shape(), #location,
-                        ));
-                    }
-                }
-            };
-            is_there.then(|| match one.kind {
-                Kind::Single => check(&name.to_token_stream()),
-                Kind::Optional => {
-                    let check = check(&value.to_token_stream());
-                    quote!(if let ::core::option::Option::Some(#value) = &#name { #check })
-                }
-                Kind::List => {
-                    let check = check(&value.to_token_stream());
-                    quote!(for #value in &#name { #check })
-                }
-            })
-        });
+    let (table, value) = (constant(), local("value"));
+    let (returned_at, applied_at) = in_batch(model, "returned");
+    let returned = returned(forward).into_iter().enumerate();
+    let after = returned.filter_map(|(place, (one, _))| {
+        let is_there = one.role != Role::Intermediate
+            || model.saved.iter().any(|saved| saved.name == one.name);
+        let (name, place) = (&one.name, number(place));
+        let check = |value: &Ident| {
+            quote!(#table.#returned_at(#applied_at &#lengths, #place, #value.shape());)
+        };
+        is_there.then(|| match one.kind {
+            Kind::Single => check(name),
+            Kind::Optional => {
+                let check = check(&value);
+                quote!(if let ::core::option::Option::Some(#value) = &#name { #check })
+            }
+            Kind::List => {
+                let check = check(&value);
+                quote!(for #value in &#name { #check })
+            }
+        })
+    });
     Checks {
         before,
         after: after.collect(),
+    }
+}
+
+/// Returns the shapes of all tensors for a message, if all have been looked at.
+pub(super) fn of_all(forward: &Forward, p: &TokenStream) -> Option<TokenStream> {
+    let tensors = forward.inputs.iter().enumerate();
+    let mut tensors = tensors.filter(|(_, input)| input.tensor.is_some());
+    let all = tensors.all(|(index, _)| forward.shapes.of_input(index).is_some());
+    let inputs = local("dims");
+    all.then(|| quote!(&#p::shapes_of_dims(&#inputs)))
+}
+
+/// Returns the statement that reads the lengths.
+fn read(model: &FunctionModel, dims: &[TokenStream], p: &TokenStream) -> TokenStream {
+    let (table, compute) = (constant(), compute(&model.forward, p));
+    let (inputs, lengths) = (local("dims"), local("lengths"));
+    let (applied, applied_at) = in_batch(model, "applied");
+    let axes = number(model.forward.shapes.axes.len());
+    quote! {
+        let #inputs = [#(#dims),*];
+        let #lengths = #table.#applied::<#axes, _, _>(#applied_at &#inputs, #compute);
+    }
+}
+
+/// Returns the name of a method and, where the line of the call is an argument, that of the one that takes it.
+fn in_batch(model: &FunctionModel, method: &str) -> (Ident, Option<TokenStream>) {
+    if model.batch.is_some() {
+        let applied_at = local("applied_at");
+        (
+            local(format_args!("{method}_at")),
+            Some(quote!(#applied_at,)),
+        )
+    } else {
+        (local(method), None)
     }
 }
 
@@ -381,7 +388,7 @@ pub(super) fn of_primals(
     primal: impl Fn(&Input) -> Ident,
     p: &TokenStream,
 ) -> TokenStream {
-    let forward = &model.forward;
+    let (mut lists, forward) = (Vec::new(), &model.forward);
     let dims = compared(forward).into_iter().map(|(input, tensor, _)| {
         let primal = primal(input);
         match tensor.kind {
@@ -389,81 +396,51 @@ pub(super) fn of_primals(
             Kind::Optional => {
                 quote!(#p::Argument::dims(::core::option::Option::as_ref(&#primal)))
             }
-            Kind::List => quote!(#p::Argument::dims(&#p::references(&#primal)[..])),
+            Kind::List => {
+                let list = local(format_args!("list_of_{}", input.name.unraw()));
+                lists.push(quote!(let #list = #p::references(&#primal);));
+                quote!(#p::Argument::dims(&#list[..]))
+            }
         }
     });
     let dims: Vec<TokenStream> = dims.collect();
-    let read = read(forward, &dims, &location(model));
-    let (error, refused) = (local("error"), refused(model));
+    let (read, lengths) = (read(model, &dims, p), local("lengths"));
     let names = forward.shapes.axes.iter().map(|axis| &axis.name);
     quote! {
         #[allow(unused_variables)]
-        let [#(#names),*] = match #read {
-            ::core::result::Result::Ok((axes, _)) => axes.lengths,
-            ::core::result::Result::Err(#error) => #p::#refused(&#error),
+        let [#(#names),*] = {
+            #(#lists)*
+            #read
+            #lengths.axes
         };
     }
-}
-
-fn refused(model: &FunctionModel) -> Ident {
-    local(if model.batch.is_some() {
-        "refused_later"
-    } else {
-        "refused"
-    })
-}
-
-/// Returns the line of the call.
-fn location(model: &FunctionModel) -> TokenStream {
-    if model.batch.is_some() {
-        local("applied_at").into_token_stream()
-    } else {
-        quote!(::core::panic::Location::caller())
-    }
-}
-
-fn read(forward: &Forward, dims: &[TokenStream], location: &TokenStream) -> TokenStream {
-    let (name, values) = (name(forward), values(forward));
-    let values = values.into_iter().map(|input| {
-        let name = &input.name;
-        let borrow = (!is_primitive(&input.ty)).then(|| quote!(&));
-        quote!(#borrow #name)
-    });
-    quote!(Self::#name(&[#(#dims),*], #location, #(#values),*))
 }
 
 /// Generates `output_shape`.
 fn output_shape(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let forward = &model.forward;
-    let dims = compared(forward).into_iter().map(|(input, tensor, _)| {
+    let dims = compared(forward).into_iter().map(|(input, ..)| {
         let name = &input.name;
-        let is_fixed = fixed(&tensor.ty).is_some();
-        match tensor.kind {
-            Kind::Single => quote!(#p::Dims::One(&#name[..])),
-            Kind::Optional if is_fixed => quote! {
-                #p::Dims::from(::core::option::Option::map(::core::option::Option::as_ref(&#name), |shape| &shape[..]))
-            },
-            Kind::Optional => quote!(#p::Dims::from(#name)),
-            Kind::List => quote!(#p::Dims::List(#name.iter().map(|shape| &shape[..]).collect())),
-        }
+        quote!(#p::IntoDims::dims(&#name))
     });
-    let dims: Vec<TokenStream> = dims.collect();
-    let location = quote!(::core::panic::Location::caller());
-    let read = read(forward, &dims, &location);
+    let (table, compute) = (constant(), compute(forward, p));
+    let (inputs, lengths) = (local("dims"), local("lengths"));
+    let axes = number(forward.shapes.axes.len());
     let returned = returned(forward);
     let outputs = returned.iter().enumerate();
     let outputs = outputs.filter(|(_, (one, _))| matches!(one.role, Role::Output { .. }));
     let shapes = outputs.map(|(place, (one, _))| {
         let place = number(place);
         let method = local(match one.tensor.as_ref().and_then(fixed) {
-            Some(_) => "to_array",
-            None => "to_vec",
+            Some(_) => "array",
+            None => "vec",
         });
-        quote!(expected.#place.#method())
+        quote!(#table.#method(&#lengths, #place))
     });
     let shapes = interface::tuple(shapes);
     let body = quote! {
-        let (_, expected) = #read?;
+        let #inputs = [#(#dims),*];
+        let #lengths = #table.of_shapes::<#axes, _, _>(&#inputs, #compute)?;
         ::core::result::Result::Ok(#shapes)
     };
     let docs = docs::output_shape(model);
@@ -506,7 +483,7 @@ pub(super) fn method(
     quote! {
         #attributes
         #[track_caller]
-        #[allow(unused_variables, clippy::needless_pass_by_value, clippy::too_many_arguments)]
+        #[allow(unused_variables, clippy::needless_pass_by_value)]
         #vis fn output_shape #lifetimes (
             #(#parameters),*
         ) -> ::core::result::Result<#outputs, #p::Error> #where_clause {

@@ -8,7 +8,7 @@
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::ext::IdentExt as _;
-use syn::{Expr, Generics, Ident, Signature, Type, parse_quote};
+use syn::{Expr, Ident, Signature, Type, parse_quote};
 
 use crate::model::{Definition, Derivative, Forward, Input, Parameter, Source, TensorInput, Wants};
 use crate::spell::{array, at, local, private, replaced};
@@ -479,17 +479,5 @@ fn tuple(elements: impl Iterator<Item = TokenStream>) -> TokenStream {
     match elements.as_slice() {
         [single] => single.clone(),
         several => quote!((#(#several),*)),
-    }
-}
-
-/// Returns the type of the function turned round.
-pub(crate) fn ty(ident: &Ident, generics: &Generics) -> TokenStream {
-    let marks = generics.type_params().map(|param| &param.ident);
-    let lifetimes = generics.lifetimes().map(|param| &param.lifetime);
-    let (impl_generics, _, where_clause) = generics.split_for_impl();
-    quote! {
-        struct #ident #impl_generics (
-            ::core::marker::PhantomData<(#(&#lifetimes (),)* #(fn(*const #marks),)*)>
-        ) #where_clause;
     }
 }

@@ -384,6 +384,19 @@ impl Forward {
         names
     }
 
+    /// Returns the names that an adjoint may ask for.
+    pub(crate) fn names_for_adjoint(&self) -> Vec<String> {
+        let others = self.inputs.iter().filter(|input| {
+            let tensor = input.tensor.as_ref();
+            tensor.is_none_or(|tensor| tensor.edge.is_none())
+        });
+        let axes = self.shapes.axes.iter();
+        let mut names = self.gradient_names();
+        names.extend(others.map(|input| input.name.to_string()));
+        names.extend(axes.map(|axis| axis.name.to_string()));
+        names
+    }
+
     /// Returns the names of the gradients of its outputs.
     pub(crate) fn gradient_names(&self) -> Vec<String> {
         let outputs = self.differentiable_outputs().into_iter();

@@ -8,7 +8,7 @@ use super::coverage::Covers;
 use super::options::BackwardOptions;
 use super::outputs::as_output;
 use super::parameters::{self, as_tensor, named};
-use super::{adjoint, agreement, bodies, forms};
+use super::{agreement, bodies, forms};
 use crate::diagnostics::{did_you_mean, list};
 use crate::model::{Backward, Derivative, Forward, Parameter, Returned, Role, Source, Wants};
 use crate::parse::Method;
@@ -130,7 +130,7 @@ pub(super) fn unknown(
 ) {
     let forward = context.forward;
     let names = if context.in_adjoint {
-        adjoint::names(forward)
+        forward.names_for_adjoint()
     } else {
         forward.names(in_jvp)
     };

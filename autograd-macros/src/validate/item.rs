@@ -12,7 +12,7 @@ use syn::{
 use super::inputs::ReadInputs;
 use super::options::{BackwardOptions, ForwardOptions, FunctionOptions};
 use super::outputs::ReadOutputs;
-use super::{adjoint, arguments, elementwise, formula, lifetimes, parameters};
+use super::{arguments, elementwise, formula, lifetimes, parameters};
 use crate::diagnostics::Diagnostics;
 use crate::lower;
 use crate::model::{Definition, Forward, FunctionKind, Shapes};
@@ -226,7 +226,7 @@ pub(super) fn roles<'a>(
     let others: Vec<&Method> = others
         .chain(jvps.iter().map(|(method, _)| *method))
         .collect();
-    let adjoint = adjoint::only(adjoints, &others, definition, diagnostics);
+    let adjoint = only_adjoint(adjoints, &others, definition, diagnostics);
     let jvp = only_rule("jvp", definition, &jvps, diagnostics);
     let vmap = only_rule("vmap", definition, &vmaps, diagnostics);
     Roles {
@@ -380,6 +380,52 @@ fn only_rule<'a>(
         arguments::none(attribute, &helper.arguments, diagnostics);
     }
     Some(first.0)
+}
+
+/// There may be one adjoint, and nothing that it gives already.
+///
+/// ```text
+/// #[adjoint(x)]
+/// fn adjoint(grad_output: ArrayView1<f64>) -> Array1<f64>
+/// #[backward(x)]
+/// fn backward(grad_output: ArrayView1<f64>) -> Array1<f64>
+/// // ^^^^^^^^ `Sums` has an adjoint, which gives all gradients
+/// ```
+fn only_adjoint<'a>(
+    adjoints: Vec<(&'a Method, &'a Helper, BackwardOptions)>,
+    others: &[&Method],
+    definition: &Definition,
+    diagnostics: &mut Diagnostics,
+) -> Option<(&'a Method, BackwardOptions)> {
+    let mut adjoints = adjoints.into_iter();
+    let (method, _, options) = adjoints.next()?;
+    let name = definition.item();
+    for (second, helper, _) in adjoints {
+        let on = if second.expression.is_some() {
+            &second.sig.ident
+        } else {
+            &helper.name
+        };
+        let message = format!("`{name}` has an adjoint already");
+        let help =
+            "one adjoint gives the gradients of all inputs: `#[adjoint(x, y)]` returns a tuple";
+        diagnostics.error_with_help(on, &message, help);
+    }
+    for other in others {
+        let part = other
+            .helpers
+            .iter()
+            .find_map(|helper| Part::meant(&helper.name));
+        let (gives, what) = if part == Some(Part::Jvp) {
+            ("is its own derivative along a direction", "this rule")
+        } else {
+            ("gives all gradients", "this function")
+        };
+        let message =
+            format!("`{name}` has an adjoint, which {gives}; remove {what}, or the adjoint");
+        diagnostics.error(&other.sig.ident, message);
+    }
+    Some((method, options))
 }
 
 /// There must be a backward.

@@ -58,18 +58,20 @@ use std::ops::Range;
 
 use asked::Asker;
 use context::Context;
+use coverage::Covers;
 use options::{BackwardOptions, ForwardOptions};
 use proc_macro2::TokenStream;
 use syn::{Ident, ReturnType, Signature};
 
 use crate::diagnostics::Diagnostics;
-use crate::lower;
+use crate::lower::{self, adjoint::Turned};
 use crate::model::{
     Adjoint, Backward, Batch, Definition, Derivative, Forward, FunctionKind, FunctionModel, Input,
-    Order, Saved, Source, Vmap, Wants,
+    Order, Saved, Source, Vmap, Wants, Written,
 };
-use crate::parse::{Argument, Attributes, ImplBlock, Item, Method};
+use crate::parse::{self, Argument, Attributes, ImplBlock, Item, Method};
 use crate::place::{Mistake, Place};
+use crate::strip;
 use crate::types::Floats;
 
 pub(crate) use arguments::{is_bare, known, path_to, read, runtime};
@@ -266,7 +268,7 @@ fn functions(
     };
     let is_whole = block.unfinished.is_empty();
     if let Some((method, options)) = &roles.adjoint {
-        let rules = adjoint::read(method, options, is_right, flawed, &mut context);
+        let rules = read_adjoint(method, options, is_right, flawed, &mut context);
         let vmap = roles
             .vmap
             .and_then(|rule| read_vmap(rule, is_right, flawed, &mut context));
@@ -393,6 +395,126 @@ fn read_backwards(
         asked::the_context_is_useful(&backwards, context);
     }
     backwards
+}
+
+/// Reads the adjoint, and what follows from it.
+fn read_adjoint(
+    method: &Method,
+    options: &BackwardOptions,
+    is_right: bool,
+    flawed: &mut Vec<Ident>,
+    context: &mut Context<'_>,
+) -> Rules {
+    let mistakes = context.diagnostics.len();
+    context.in_adjoint = true;
+    let covers = adjoint::covers(method, options, context);
+    adjoint::is_always_there(context);
+    let on = (context.definition, context.forward);
+    let sig = lower::short::signature(method, &options.inputs, &covers.edges, on);
+    let asker = Asker::Backward {
+        method,
+        options,
+        covers: &covers,
+    };
+    let read = derivative(&sig, &asker, flawed, context);
+    context.in_adjoint = false;
+    let function = read.map(|function| Backward {
+        vis: method.vis.clone(),
+        written: lower::short::written(method, sig, covers.complete),
+        function,
+        covers: covers.edges.clone(),
+    });
+    if let Some(function) = &function {
+        adjoint::asks_for_nothing_that_varies(&function.function, context);
+    }
+    if context.diagnostics.len() > mistakes {
+        flawed.push(method.sig.ident.clone());
+    }
+    let Some(function) = function.filter(|_| context.diagnostics.len() == mistakes && is_right)
+    else {
+        return Rules::default();
+    };
+    follow(function, &covers, flawed, context).unwrap_or_default()
+}
+
+/// Reads all that follows from an adjoint: by the rules, as if it were written.
+fn follow(
+    function: Backward,
+    covers: &Covers,
+    flawed: &mut Vec<Ident>,
+    context: &mut Context<'_>,
+) -> Option<Rules> {
+    let (definition, forward) = (context.definition, context.forward);
+    let turned = lower::adjoint::turned(definition, forward, &function.function, &covers.edges);
+    let Turned {
+        backward: (sig, expression),
+        rule,
+        block,
+        ..
+    } = turned;
+    let options = BackwardOptions::default();
+    let method = Method {
+        attrs: Vec::new(),
+        helpers: Vec::new(),
+        vis: function.vis.clone(),
+        sig: sig.clone(),
+        body: TokenStream::new(),
+        expression: None,
+        place: 0..0,
+    };
+    let asker = Asker::Backward {
+        method: &method,
+        options: &options,
+        covers,
+    };
+    let backward = derivative(&sig, &asker, flawed, context)?;
+    let jvp = derivative(&rule.0, &Asker::Jvp, flawed, context)?;
+    let ident = &function.function.ident;
+    let turned = turned_round(&block, definition, ident, context.diagnostics)?;
+    let adjoint = Adjoint {
+        function,
+        rule: Written {
+            sig: rule.0,
+            expression: rule.1,
+        },
+        turned: Box::new(turned),
+        block: strip::helpers(block),
+    };
+    Some(Rules {
+        backwards: vec![Backward {
+            vis: method.vis.clone(),
+            function: backward,
+            written: Some(Written { sig, expression }),
+            covers: covers.edges.clone(),
+        }],
+        jvp: Some(jvp),
+        adjoint: Some(adjoint),
+        ..Rules::default()
+    })
+}
+
+/// Reads the function turned round.
+fn turned_round(
+    block: &TokenStream,
+    definition: &Definition,
+    adjoint: &Ident,
+    diagnostics: &mut Diagnostics,
+) -> Option<FunctionModel> {
+    let item = parse::item(block.clone());
+    let attributes = Attributes {
+        arguments: Ok(Vec::new()),
+        repeated: Vec::new(),
+    };
+    let Ok(mut turned) = function((attributes, item), &Place::default()) else {
+        let message = "this adjoint cannot be turned into a function of its own";
+        let help = "write its types out, or backward functions in its place";
+        diagnostics.error_with_help(adjoint, message, help);
+        return None;
+    };
+    turned.definition.name = format!("{}::adjoint", definition.name);
+    turned.definition.runtime.clone_from(&definition.runtime);
+    turned.is_written = false;
+    Some(turned)
 }
 
 /// Reads a backward function or the `#[jvp]` rule; `None` if it does not return its gradients or tangents.

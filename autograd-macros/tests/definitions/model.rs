@@ -143,6 +143,7 @@ pub(crate) struct Save {
 
 /// A backward function.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a form of its own")]
 pub(crate) struct Backward {
     pub(crate) name: String,
     pub(crate) covers: Vec<usize>,

@@ -1,9 +1,6 @@
 //! Arithmetic with the lengths of axes, in which nothing overflows unseen.
 
 use std::ops::{Add, Div, Mul, Neg, Rem, Sub};
-use std::panic::Location;
-
-use crate::error::{Error, ErrorKind};
 
 /// A whole number in the expression of a length; `None` beyond its range, or after a division by 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,38 +81,15 @@ impl Neg for Length {
 }
 
 impl Length {
-    /// Returns the length of an axis; `text` is the expression and `terms` what it is computed from.
-    #[inline]
-    pub fn of_axis(
-        self,
-        [function, tensor, text]: [&'static str; 3],
-        axis: usize,
-        terms: &[(&'static str, Self)],
-        at: &'static Location<'static>,
-    ) -> Result<usize, Error> {
-        match self.0.and_then(|length| usize::try_from(length).ok()) {
-            // The largest stands for any length, and memory ends before it.
-            Some(length) if length < usize::MAX => Ok(length),
-            _ => Err(self.error([function, tensor, text], axis, terms, at)),
-        }
+    /// Returns the number, if it is one.
+    pub(super) fn number(self) -> Option<i128> {
+        self.0
     }
 
-    #[cold]
-    fn error(
-        self,
-        [function, tensor, expression]: [&'static str; 3],
-        axis: usize,
-        terms: &[(&'static str, Self)],
-        at: &'static Location<'static>,
-    ) -> Error {
-        let known = |&(name, length): &(&'static str, Self)| Some((name, length.0?));
-        ErrorKind::Length {
-            tensor,
-            axis,
-            expression,
-            length: self.0,
-            terms: terms.iter().filter_map(known).collect(),
-        }
-        .of(function, at)
+    /// Returns the number as the length of an axis. The largest stands for any length, and memory ends before it.
+    #[inline]
+    pub(super) fn to_usize(self) -> Option<usize> {
+        let length = usize::try_from(self.0?).ok();
+        length.filter(|length| *length < usize::MAX)
     }
 }

@@ -1,41 +1,84 @@
 use super::*;
-use crate::error::ErrorKind;
 
 const TABLE: ShapeTable = ShapeTable {
     function: "f",
     axes: &["n", "i"],
+    values: &[],
     inputs: &[
         DeclaredShape {
-            input: "x",
+            name: "x",
             text: "[.., n, i]",
-            leading: true,
+            leading: Leading::Axes,
             lengths: &[DeclaredLength::Axis(0), DeclaredLength::Axis(1)],
         },
         DeclaredShape {
-            input: "y",
+            name: "y",
             text: "[.., i, 3]",
-            leading: true,
+            leading: Leading::Axes,
             lengths: &[DeclaredLength::Axis(1), DeclaredLength::Number(3)],
         },
         DeclaredShape {
-            input: "z",
+            name: "z",
             text: "[[i, i]]",
-            leading: false,
+            leading: Leading::None,
             lengths: &[DeclaredLength::Axis(1), DeclaredLength::Axis(1)],
+        },
+    ],
+    returned: &[
+        DeclaredShape {
+            name: "w",
+            text: "[.., _, i]",
+            leading: Leading::Axes,
+            lengths: &[DeclaredLength::Any, DeclaredLength::Axis(1)],
+        },
+        DeclaredShape {
+            name: "v",
+            text: "[.., n, i]",
+            leading: Leading::Of(0),
+            lengths: &[],
         },
     ],
 };
 
-fn axes<'a>(x: &'a [usize], y: &'a [usize], z: &[&'a [usize]]) -> Result<Axes<'a, 2>, Error> {
+/// Reads the lengths of three inputs, and gives them to `look`.
+fn read<R>(
+    x: &[usize],
+    y: &[usize],
+    z: &[&[usize]],
+    look: impl FnOnce(&Lengths<'_, 2, 0>) -> R,
+) -> Result<R, Error> {
     let inputs = [Dims::One(x), Dims::One(y), Dims::List(z.to_vec())];
-    TABLE.axes(&inputs, Location::caller())
+    let lengths = TABLE.lengths(&inputs, nothing_computed, Location::caller())?;
+    Ok(look(&lengths))
 }
 
 #[test]
 fn axes_are_read_and_compared() {
-    let read = axes(&[7, 2, 5], &[7, 5, 3], &[&[5, 5]]).unwrap();
-    assert_eq!((read.lengths, read.leading), ([2, 5], &[7][..]));
-    let refused = |x, y, z| axes(x, y, z).unwrap_err().message();
+    let found = read(&[7, 2, 5], &[7, 5, 3], &[&[5, 5]], |lengths| {
+        let wrong = [
+            &[7, 9, 9, 5][..],
+            &[7, 9, 6],
+            &[8, 9, 5],
+            &[9, 5],
+            &[7, 9, 5, 1],
+        ];
+        let expected = TABLE.expected(lengths, 0);
+        assert!(expected.is(&[7, 9, 5]));
+        assert!(wrong.iter().all(|wrong| !expected.is(wrong)));
+        let error = TABLE.returned_error(0, &expected, &[2], Location::caller());
+        assert_eq!(
+            error.message(),
+            "forward of `f` returned `w` of shape [2], but its declared shape, `[.., _, i]`, is [7, _, 5] here"
+        );
+        (
+            lengths.axes,
+            lengths.leading.to_vec(),
+            TABLE.vec(lengths, 1),
+        )
+    });
+    assert_eq!(found.unwrap(), ([2, 5], vec![7], vec![7, 2, 5]));
+    let refused =
+        |x: &[usize], y: &[usize], z: &[&[usize]]| read(x, y, z, |_| ()).unwrap_err().message();
     assert_eq!(
         refused(&[2, 5], &[4, 3], &[]),
         "`f` of `x` of shape [2, 5] and `y` of shape [4, 3]: axis `i` is 5 in `x` and 4 in `y`"
@@ -66,45 +109,67 @@ fn lengths_are_computed_without_overflow() {
         (n(-1) % n(3), n(5) % n(3), -n(3)),
         (n(2), n(2), n(0) - n(3))
     );
-    let text = ["f", "output", "l / k"];
-    let of =
-        |length: Length| length.of_axis(text, 1, &[("l", n(3)), ("k", n(0))], Location::caller());
-    assert_eq!(of(n(3) / n(1)).unwrap(), 3);
-    assert_eq!(
-        of(n(3) / n(0)).unwrap_err().message(),
-        "`f`: axis 1 of `output` is `l / k`, which is not a number, with `l` = 3, `k` = 0"
-    );
     for wrong in [
         n(-3),
         n(i128::MAX) + n(1),
+        n(3) / n(0),
         n(i128::from(u64::MAX)),
         u128::MAX.into_length(),
     ] {
-        assert!(matches!(
-            of(wrong).unwrap_err().kind(),
-            ErrorKind::Length { axis: 1, .. }
-        ));
+        assert_eq!(wrong.to_usize(), None);
     }
+    assert_eq!((n(3) / n(1)).to_usize(), Some(3));
 }
 
 #[test]
-fn an_expected_shape_may_leave_lengths_open() {
-    let expected = Expected {
-        leading: &[2],
-        lengths: [ANY, 4],
+fn expressions_are_compared_and_shown_with_their_numbers() {
+    let table = ShapeTable {
+        function: "f",
+        axes: &["l"],
+        values: &["k"],
+        inputs: &[
+            DeclaredShape {
+                name: "x",
+                text: "[l]",
+                leading: Leading::None,
+                lengths: &[DeclaredLength::Axis(0)],
+            },
+            DeclaredShape {
+                name: "w",
+                text: "[2 * l]",
+                leading: Leading::None,
+                lengths: &[DeclaredLength::Computed(0, "2 * l")],
+            },
+        ],
+        returned: &[DeclaredShape {
+            name: "output",
+            text: "[l / k]",
+            leading: Leading::None,
+            lengths: &[DeclaredLength::Computed(1, "l / k")],
+        }],
     };
-    assert!(expected.is(&[2, 9, 4]));
-    for wrong in [&[2, 9, 5][..], &[3, 9, 4], &[9, 4], &[2, 9, 4, 1]] {
-        assert!(!expected.is(wrong), "{wrong:?}");
-    }
+    let lengths = |x: &[usize], w: &[usize], k: i128| {
+        let inputs = [Dims::One(x), Dims::One(w)];
+        let computed = |[l]: &[usize; 1]| {
+            let (l, k) = (l.into_length(), k.into_length());
+            ([2.into_length() * l, l / k], [k])
+        };
+        let found = table.lengths(&inputs, computed, Location::caller());
+        found
+            .map(|lengths| table.vec(&lengths, 0))
+            .map_err(|error| error.message())
+    };
+    assert_eq!(lengths(&[7], &[14], 2), Ok(vec![3]));
     assert_eq!(
-        expected
-            .error(["f", "y", "[.., _, n]"], &[2], Location::caller())
-            .message(),
-        "forward of `f` returned `y` of shape [2], but its declared shape, `[.., _, n]`, is [2, _, 4] here"
+        lengths(&[7], &[13], 2).unwrap_err(),
+        "`f` of `w` of shape [13]: the length declared as `2 * l` is 14 here"
     );
     assert_eq!(
-        (expected.to_array(), expected.to_vec()[1]),
-        ([2, ANY, 4], ANY)
+        lengths(&[7], &[14], 0).unwrap_err(),
+        "`f`: axis 0 of `output` is `l / k`, which is not a number, with `l` = 7, `k` = 0"
+    );
+    assert_eq!(
+        lengths(&[7], &[14], -2).unwrap_err(),
+        "`f`: axis 0 of `output` is `l / k` = -4, with `l` = 7, `k` = -2"
     );
 }

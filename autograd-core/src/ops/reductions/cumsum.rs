@@ -24,14 +24,9 @@ impl<T: Element, D: Dimension> CumSum<T, D> {
         kernels::along(Along::CumSum { reversed }, &x, None, axis)
     }
 
-    #[backward(x)]
-    fn backward(grad_output: &Tensor<T, D>, axis: Axis, reversed: bool) -> Tensor<T, D> {
-        Self::apply(grad_output, axis, !reversed)
-    }
-
-    #[jvp]
-    fn jvp(tangent_x: &Tensor<T, D>, axis: Axis, reversed: bool) -> Tensor<T, D> {
-        Self::apply(tangent_x, axis, reversed)
+    #[adjoint(x)]
+    fn adjoint(grad_output: ArrayView<T, D>, axis: Axis, reversed: bool) -> Array<T, D> {
+        Self::forward(grad_output, axis, !reversed)
     }
 }
 

@@ -3,20 +3,20 @@ const _: () = {
     #[allow(clippy::too_many_arguments, clippy::type_complexity)]
     impl<T: Element, D: Dimension> Blend<T, D> {
         /// Applies `Blend` to tensors.
-        ///
-        /// | | type | | saved for the gradient of |
-        /// |---|---|---|---|
-        /// | `q` | `&'a Tensor<T, D>` | input |  |
-        /// | `mask` | `Option<Array2<f64>>` | optional input |  |
-        /// | `parts` | `&[ArrayView1<f64>]` | list of inputs |  |
-        /// | `weight` | `ArrayView2<f64>` | input |  |
-        /// | `mode` | `Mode` | value |  |
-        /// | `y` | `Array<T, D>` | output |  |
-        /// | `count` | `usize` | output, not differentiable |  |
-        /// | `pieces` | `Vec<Array2<f64>>` | list of outputs |  |
-        ///
-        /// It can be differentiated once.
-        /// `apply_batch` applies it to each example of a batch. The examples are along a first axis of `q`, `mask`, `parts` and of the tensors that it returns; what is not a tensor is returned as a `Vec`.
+        /**
+ | | type | | saved for the gradient of |
+ |---|---|---|---|
+ | `q` | `&'a Tensor<T, D>` | input |  |
+ | `mask` | `Option<Array2<f64>>` | optional input |  |
+ | `parts` | `&[ArrayView1<f64>]` | list of inputs |  |
+ | `weight` | `ArrayView2<f64>` | input |  |
+ | `mode` | `Mode` | value |  |
+ | `y` | `Array<T, D>` | output |  |
+ | `count` | `usize` | output, not differentiable |  |
+ | `pieces` | `Vec<Array2<f64>>` | list of outputs |  |
+
+ It can be differentiated once.
+ `apply_batch` applies it to each example of a batch. The examples are along a first axis of `q`, `mask`, `parts` and of the tensors that it returns; what is not a tensor is returned as a `Vec`.*/
         #[track_caller]
         pub fn apply<'a>(
             q: &'a __p::Tensor<T, D>,
@@ -138,17 +138,17 @@ const _: () = {
                 __p::attach_list(pieces, &node, starts[1]),
             ))
         }
-        /// Applies `Blend` to each example of a batch, on all threads.
-        ///
-        /// The examples are along a first axis of `q`, `mask`, `parts` and of the tensors that it returns; what is not a tensor is returned as a `Vec`.
-        /// The examples share `weight`, `mode`; gradients of shared tensors are added in the order of the examples.
-        /// Values and gradients have the same bits on any number of threads.
-        ///
-        /// # Errors
-        /// The error of the first example that has one, with its position.
-        ///
-        /// # Panics
-        /// If the batches differ in the number of examples, if outputs of examples differ in their shapes, or if an example panics, with its position.
+        /** Applies `Blend` to each example of a batch, on all threads.
+
+ The examples are along a first axis of `q`, `mask`, `parts` and of the tensors that it returns; what is not a tensor is returned as a `Vec`.
+ The examples share `weight`, `mode`; gradients of shared tensors are added in the order of the examples.
+ Values and gradients have the same bits on any number of threads.
+
+ # Errors
+ The error of the first example that has one, with its position.
+
+ # Panics
+ If the batches differ in the number of examples, if outputs of examples differ in their shapes, or if an example panics, with its position.*/
         #[track_caller]
         pub fn apply_batch<'a, BatchD: __p::ndarray::Dimension<Smaller = D>>(
             q: &'a __p::Tensor<T, BatchD>,

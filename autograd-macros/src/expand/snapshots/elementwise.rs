@@ -1,17 +1,17 @@
 /// y = x / √(1 + (x/limit)²)
-///
-/// | | type | | saved for the gradient of |
-/// |---|---|---|---|
-/// | `x` | `ArrayView<'_, T, D>` | input | `x`, `limit` |
-/// | `limit` | `ArrayView<'_, T, D>` | input | `x`, `limit` |
-/// | `output` | `Array<T, D>` | output |  |
-///
-/// It can be differentiated twice.
-/// Each pass, also in forward mode, is one loop over the elements, which computes this and its derivatives:
-///
-/// ```text
-/// x/(1.0 +(x/limit).powi(2)).sqrt()
-/// ```
+/**
+ | | type | | saved for the gradient of |
+ |---|---|---|---|
+ | `x` | `ArrayView<'_, T, D>` | input | `x`, `limit` |
+ | `limit` | `ArrayView<'_, T, D>` | input | `x`, `limit` |
+ | `output` | `Array<T, D>` | output |  |
+
+ It can be differentiated twice.
+ Each pass, also in forward mode, is one loop over the elements, which computes this and its derivatives:
+
+ ```text
+ x/(1.0 +(x/limit).powi(2)).sqrt()
+ ```*/
 #[must_use]
 #[track_caller]
 #[allow(clippy::too_many_arguments, clippy::type_complexity)]

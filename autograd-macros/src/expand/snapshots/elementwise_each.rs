@@ -1,16 +1,16 @@
-///
-/// | | type | | saved for the gradient of |
-/// |---|---|---|---|
-/// | `x` | `ArrayView<'_, T, D>` | input | `x` |
-/// | `label` | `&[i64]` | value | `x` |
-/// | `output` | `Array<T, D>` | output |  |
-///
-/// It can be differentiated once.
-/// Each pass, also in forward mode, is one loop over the elements, which computes this and its derivatives:
-///
-/// ```text
-/// x*label as f64
-/// ```
+/**
+ | | type | | saved for the gradient of |
+ |---|---|---|---|
+ | `x` | `ArrayView<'_, T, D>` | input | `x` |
+ | `label` | `&[i64]` | value | `x` |
+ | `output` | `Array<T, D>` | output |  |
+
+ It can be differentiated once.
+ Each pass, also in forward mode, is one loop over the elements, which computes this and its derivatives:
+
+ ```text
+ x*label as f64
+ ```*/
 #[must_use]
 #[track_caller]
 #[allow(clippy::too_many_arguments, clippy::type_complexity)]

@@ -1,18 +1,18 @@
-///
-/// | | type | | saved for the gradient of |
-/// |---|---|---|---|
-/// | `x` | `ArrayView<'_, T, D>` | input | `x` |
-/// | `step` | `ArrayView<'_, T, D>` | input, not differentiable | `x` |
-/// | `levels` | `&[f64]` | value | `x` |
-/// | `scale` | `f64` | value | `x` |
-/// | `output` | `Array<T, D>` | output |  |
-///
-/// It can be differentiated twice.
-/// Each pass, also in forward mode, is one loop over the elements, which computes this and its derivatives:
-///
-/// ```text
-/// T::from(levels [0]) +(x/step).round()*step*scale
-/// ```
+/**
+ | | type | | saved for the gradient of |
+ |---|---|---|---|
+ | `x` | `ArrayView<'_, T, D>` | input | `x` |
+ | `step` | `ArrayView<'_, T, D>` | input, not differentiable | `x` |
+ | `levels` | `&[f64]` | value | `x` |
+ | `scale` | `f64` | value | `x` |
+ | `output` | `Array<T, D>` | output |  |
+
+ It can be differentiated twice.
+ Each pass, also in forward mode, is one loop over the elements, which computes this and its derivatives:
+
+ ```text
+ T::from(levels [0]) +(x/step).round()*step*scale
+ ```*/
 #[must_use]
 #[track_caller]
 #[allow(clippy::too_many_arguments, clippy::type_complexity)]

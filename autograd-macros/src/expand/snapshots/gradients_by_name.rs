@@ -18,15 +18,15 @@ const _: () = {
     #[allow(clippy::too_many_arguments, clippy::type_complexity)]
     impl<T: Element, D: Dimension, F> Blend<T, D, F> {
         /// Applies `Blend` to tensors.
-        ///
-        /// | | type | | saved for the gradient of |
-        /// |---|---|---|---|
-        /// | `a` | `ArrayView<T, D>` | input |  |
-        /// | `b` | `Option<ArrayView<T, D>>` | optional input |  |
-        /// | `parts` | `&[ArrayView1<f32>]` | list of inputs |  |
-        /// | `output` | `Array<T, D>` | output |  |
-        ///
-        /// It can be differentiated once.
+        /**
+ | | type | | saved for the gradient of |
+ |---|---|---|---|
+ | `a` | `ArrayView<T, D>` | input |  |
+ | `b` | `Option<ArrayView<T, D>>` | optional input |  |
+ | `parts` | `&[ArrayView1<f32>]` | list of inputs |  |
+ | `output` | `Array<T, D>` | output |  |
+
+ It can be differentiated once.*/
         #[must_use]
         #[track_caller]
         pub(crate) fn apply(

@@ -28,16 +28,16 @@ const _: () = {
     #[allow(clippy::too_many_arguments, clippy::type_complexity)]
     impl Update {
         /// Applies `Update` to tensors.
-        ///
-        /// | | type | | saved for the gradient of |
-        /// |---|---|---|---|
-        /// | `x` | `ArrayViewMut1<f64>` | input, written to | `x` |
-        /// | `calls` | `ArrayViewMut1<f64>` | input, written to, not differentiable |  |
-        /// | `output_x` | `ArrayViewMut1<f64>` | value of `x` after forward | `x` |
-        /// | `output_calls` | `ArrayViewMut1<f64>` | value of `calls` after forward |  |
-        ///
-        /// It can be differentiated once.
-        /// It has a rule for forward mode.
+        /**
+ | | type | | saved for the gradient of |
+ |---|---|---|---|
+ | `x` | `ArrayViewMut1<f64>` | input, written to | `x` |
+ | `calls` | `ArrayViewMut1<f64>` | input, written to, not differentiable |  |
+ | `output_x` | `ArrayViewMut1<f64>` | value of `x` after forward | `x` |
+ | `output_calls` | `ArrayViewMut1<f64>` | value of `calls` after forward |  |
+
+ It can be differentiated once.
+ It has a rule for forward mode.*/
         #[track_caller]
         fn apply(
             x: &mut __p::Tensor1<f64>,

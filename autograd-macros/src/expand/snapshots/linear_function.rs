@@ -32,15 +32,15 @@ const _: () = {
     #[allow(clippy::too_many_arguments, clippy::type_complexity)]
     impl LinearFunction {
         /// y = x Wᵀ + b
-        ///
-        /// | | type | | saved for the gradient of |
-        /// |---|---|---|---|
-        /// | `input` | `ArrayView2<f32>` | input | `weight` |
-        /// | `weight` | `ArrayView2<f32>` | input | `input` |
-        /// | `bias` | `Option<ArrayView1<f32>>` | optional input |  |
-        /// | `output` | `Array2<f32>` | output |  |
-        ///
-        /// It can be differentiated once.
+        /**
+ | | type | | saved for the gradient of |
+ |---|---|---|---|
+ | `input` | `ArrayView2<f32>` | input | `weight` |
+ | `weight` | `ArrayView2<f32>` | input | `input` |
+ | `bias` | `Option<ArrayView1<f32>>` | optional input |  |
+ | `output` | `Array2<f32>` | output |  |
+
+ It can be differentiated once.*/
         #[must_use]
         #[track_caller]
         pub fn apply(

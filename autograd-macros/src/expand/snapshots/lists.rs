@@ -31,15 +31,15 @@ const _: () = {
     #[allow(clippy::too_many_arguments, clippy::type_complexity)]
     impl Weighted {
         /// Applies `Weighted` to tensors.
-        ///
-        /// | | type | | saved for the gradient of |
-        /// |---|---|---|---|
-        /// | `parts` | `&[ArrayView1<f64>]` | list of inputs | `parts`, `weight` |
-        /// | `weight` | `ArrayView1<f64>` | input |  |
-        /// | `output` | `Array1<f64>` | output |  |
-        ///
-        /// It can be differentiated once.
-        /// It has a rule for forward mode.
+        /**
+ | | type | | saved for the gradient of |
+ |---|---|---|---|
+ | `parts` | `&[ArrayView1<f64>]` | list of inputs | `parts`, `weight` |
+ | `weight` | `ArrayView1<f64>` | input |  |
+ | `output` | `Array1<f64>` | output |  |
+
+ It can be differentiated once.
+ It has a rule for forward mode.*/
         #[must_use]
         #[track_caller]
         fn apply(

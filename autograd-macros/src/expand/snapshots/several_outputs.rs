@@ -55,9 +55,9 @@ pub(crate) struct LayerNormNeedsInputGrad {
     /// Whether the gradient of `gain` is needed.
     pub(crate) gain: bool,
 }
-/// The values that `LayerNorm` saves for its backward functions.
-///
-/// A field is `None` if no gradient that needs it is needed, or if the input is absent. A backward function that asks for `context` asks for all of it.
+/** The values that `LayerNorm` saves for its backward functions.
+
+ A field is `None` if no gradient that needs it is needed, or if the input is absent. A backward function that asks for `context` asks for all of it.*/
 #[derive(::core::fmt::Debug)]
 struct LayerNormContext {
     /// Saved for the gradient of `x`, `gain`.
@@ -84,22 +84,22 @@ const _: () = {
     #[allow(clippy::too_many_arguments, clippy::type_complexity)]
     impl LayerNorm {
         /// Applies `LayerNorm` to tensors.
-        ///
-        /// | | type | | saved for the gradient of |
-        /// |---|---|---|---|
-        /// | `x` | `Array2<f64>` | input | `x`, `gain` |
-        /// | `gain` | `&Tensor1<f64>` | input |  |
-        /// | `mask` | `Option<ArrayView2<f64>>` | optional input, not differentiable | `x`, `gain` |
-        /// | `axes` | `&'a [usize]` | value | `x`, `gain` |
-        /// | `mode` | `Mode` | value | `x`, `gain` |
-        /// | `y` | `Array2<f64>` | output |  |
-        /// | `scale` | `Array1<f64>` | output, not differentiable | `x`, `gain` |
-        /// | `rank` | `usize` | output, not differentiable | `x`, `gain` |
-        /// | `mean` | `Array1<f64>` | saved for backward | `x`, `gain` |
-        /// | `count` | `usize` | saved for backward | `x`, `gain` |
-        ///
-        /// It can be differentiated once.
-        /// It has a rule for forward mode.
+        /**
+ | | type | | saved for the gradient of |
+ |---|---|---|---|
+ | `x` | `Array2<f64>` | input | `x`, `gain` |
+ | `gain` | `&Tensor1<f64>` | input |  |
+ | `mask` | `Option<ArrayView2<f64>>` | optional input, not differentiable | `x`, `gain` |
+ | `axes` | `&'a [usize]` | value | `x`, `gain` |
+ | `mode` | `Mode` | value | `x`, `gain` |
+ | `y` | `Array2<f64>` | output |  |
+ | `scale` | `Array1<f64>` | output, not differentiable | `x`, `gain` |
+ | `rank` | `usize` | output, not differentiable | `x`, `gain` |
+ | `mean` | `Array1<f64>` | saved for backward | `x`, `gain` |
+ | `count` | `usize` | saved for backward | `x`, `gain` |
+
+ It can be differentiated once.
+ It has a rule for forward mode.*/
         #[track_caller]
         pub(crate) fn apply<'a>(
             x: __p::Tensor2<f64>,

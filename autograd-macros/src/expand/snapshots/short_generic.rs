@@ -1,17 +1,17 @@
-///
-/// | | type | | saved for the gradient of |
-/// |---|---|---|---|
-/// | `x` | `ArrayView<'a, T, D>` | input | `x` |
-/// | `mask` | `Option<ArrayView<T, D>>` | optional input, not differentiable | `x` |
-/// | `n` | `i32` | value | `x` |
-/// | `axes` | `&'a [usize]` | value | `x` |
-/// | `label` | `Option<&str>` | value |  |
-/// | `f` | `&F` | value |  |
-/// | `y` | `Array<T, D>` | output |  |
-/// | `count` | `usize` | output, not differentiable | `x` |
-/// | `power` | `Array<T, D>` | saved for backward |  |
-///
-/// It can be differentiated any number of times.
+/**
+ | | type | | saved for the gradient of |
+ |---|---|---|---|
+ | `x` | `ArrayView<'a, T, D>` | input | `x` |
+ | `mask` | `Option<ArrayView<T, D>>` | optional input, not differentiable | `x` |
+ | `n` | `i32` | value | `x` |
+ | `axes` | `&'a [usize]` | value | `x` |
+ | `label` | `Option<&str>` | value |  |
+ | `f` | `&F` | value |  |
+ | `y` | `Array<T, D>` | output |  |
+ | `count` | `usize` | output, not differentiable | `x` |
+ | `power` | `Array<T, D>` | saved for backward |  |
+
+ It can be differentiated any number of times.*/
 #[track_caller]
 #[allow(clippy::too_many_arguments, clippy::type_complexity)]
 pub(crate) fn scaled_power<'a, T, D: Dimension, F: ?Sized>(

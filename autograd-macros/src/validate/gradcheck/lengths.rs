@@ -1,8 +1,7 @@
 //! Lengths of axes in place of shapes: `gradcheck(n = 3, i = 4)` where `shapes(…)` names them.
 
-use proc_macro2::{Span, TokenStream};
-use quote::quote;
-use syn::{Expr, ExprArray, ExprLit, Ident, Lit, LitInt, parse_quote};
+use proc_macro2::Span;
+use syn::{Expr, ExprArray, ExprLit, Ident, Lit, LitInt, Stmt, parse_quote};
 
 use super::{Reader, literal, peel, shape};
 use crate::model::{Declared, Forward, Length, Sample};
@@ -158,7 +157,8 @@ impl Reader<'_> {
             Length::Number(number) => parse_quote!(#number),
             Length::Axis(axis) => known(*axis),
             Length::Computed(computed) => {
-                let bound = computed.names.iter().map(|name| self.bound(name, &known));
+                let names = computed.names.iter();
+                let bound = names.filter_map(|name| self.bound(name, &known));
                 let expression = &computed.expression;
                 parse_quote!({ #(#bound)* #expression })
             }
@@ -167,17 +167,17 @@ impl Reader<'_> {
     }
 
     /// Returns the statement that gives a name in an expression its number.
-    fn bound(&self, name: &Ident, known: &impl Fn(usize) -> Expr) -> TokenStream {
+    fn bound(&self, name: &Ident, known: &impl Fn(usize) -> Expr) -> Option<Stmt> {
         if let Some(axis) = self.forward.shapes.axis(name) {
             let length = known(axis);
-            return quote!(let #name: usize = #length;);
+            return Some(parse_quote!(let #name: usize = #length;));
         }
         let mut inputs = self.forward.inputs.iter().zip(&self.given);
         let value = inputs.find_map(|(input, given)| match given {
             Some(Sample::Value(variants)) if input.name == *name => variants.first(),
             _ => None,
         });
-        value.map_or_else(TokenStream::new, |value| quote!(let #name = #value;))
+        value.map(|value| parse_quote!(let #name = #value;))
     }
 }
 
