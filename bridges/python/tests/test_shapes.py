@@ -202,7 +202,7 @@ MISFITS = [
     (kernels.affine, [ones((3, 4)), ones((2, 4)), ones(3)], "axis `o` is 2 in `weight` and 3 in `bias`"),
     (kernels.affine, [ones(()), ones((2, 4))], r"`\[.., i\]`"),
     (kernels.affine, [ones((3, 4)), ones(4)], r"affine: `weight` must have 2 axes, not the shape \[4\]"),
-    (kernels.tridiagonal, [ones(3)] * 4, r"`below`.*`\[n - 1\]`"),
+    (kernels.tridiagonal, [ones(3)] * 4, "`below`.*: the length declared as `n - 1` is 2 here"),
     (lambda x: kernels.windows(x, 5, 1), [ones(3)], r"axis 0 of `output` is `\(l - k\) .*` = -1, with `l` = 3, `k` = 5"),
     (lambda x: kernels.windows(x, 2, 0), [ones(3)], "1`, which is not a number, with `l` = 3, `k` = 2, `stride` = 0"),
 ]

@@ -181,17 +181,16 @@ class Lengths:
 
     def compare(self, name, declared):
         """Compares the lengths of an array that are numbers or expressions."""
-        shape = self.shapes[name]
-        expected = list(shape[: len(shape) - len(declared.lengths)])
-        for expression in declared.lengths:
+        begin = len(self.shapes[name]) - len(declared.lengths)
+        for axis, expression in enumerate(declared.lengths, begin):
+            if expression is None or expression.axis is not None:
+                continue
             try:
-                is_known = expression is not None and expression.axis is None
-                expected.append(self.length(name, len(expected), expression) if is_known else "_")
+                expected = self.length(name, axis, expression)
             except Unknown:
-                expected.append("_")
-        text = f"`{name}`: its declared shape, `{declared.text}`, is {shown(expected)} here"
-        for one, other in zip(expected, shape):
-            self.require(one == "_" or one == other, text)
+                continue
+            text = f"`{name}`: the length declared as `{expression.text}` is {now(expected)} here"
+            self.require(expected == self.shapes[name][axis], text)
 
     def length(self, name, axis, expression):
         """Computes a length, which must not be negative."""
