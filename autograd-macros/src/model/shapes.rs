@@ -57,6 +57,14 @@ pub(crate) struct Computed {
     pub(crate) names: Vec<Ident>,
 }
 
+impl Declared {
+    /// Returns whether all lengths are axes and numbers.
+    fn is_of_axes(&self) -> bool {
+        let mut lengths = self.lengths.iter();
+        lengths.all(|length| matches!(length, Length::Axis(_) | Length::Number(_)))
+    }
+}
+
 impl Shapes {
     /// Returns whether nothing is declared.
     pub(crate) fn are_none(&self) -> bool {
@@ -78,13 +86,13 @@ impl Shapes {
         self.returned.get(returned)?.as_ref()
     }
 
-    /// Returns the text of the shape of something that forward returns.
+    /// Returns the text of the shape of something that forward returns: with axes and numbers alone, or that of an input.
     pub(crate) fn text<'a>(&'a self, shape: &'a Shape) -> String {
         match shape {
             Shape::Written(declared) => declared.text.clone(),
             Shape::Like(input, name) => match self.of_input(*input) {
-                Some(declared) => declared.text.clone(),
-                None => format!("shape of {name}"),
+                Some(declared) if declared.is_of_axes() => declared.text.clone(),
+                _ => format!("shape of {name}"),
             },
         }
     }

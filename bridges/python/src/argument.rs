@@ -56,26 +56,22 @@ pub struct Parameter {
     pub(crate) stub: &'static str,
     /// The number of axes of a tensor; `None` for any number.
     pub(crate) axes: Option<usize>,
-    pub(crate) is_tensor: bool,
+    /// The element type of a tensor; `None` for a value.
+    pub(crate) dtype: Option<&'static str>,
 }
 
 impl Parameter {
-    const fn tensor(stub: &'static str, axes: Option<usize>) -> Self {
-        let is_tensor = true;
+    const fn tensor(stub: &'static str, axes: Option<usize>, element: ElementType) -> Self {
         Self {
             stub,
             axes,
-            is_tensor,
+            dtype: Some(dtype(element)),
         }
     }
 
     const fn value(stub: &'static str) -> Self {
-        let (axes, is_tensor) = (None, false);
-        Self {
-            stub,
-            axes,
-            is_tensor,
-        }
+        let (axes, dtype) = (None, None);
+        Self { stub, axes, dtype }
     }
 }
 
@@ -132,7 +128,7 @@ macro_rules! tensors {
             type With<'a> = $Shown;
             type Given = Place;
             type Held = Tensor<$T, $D>;
-            const PARAMETER: Parameter = Parameter::tensor("Array", <$D>::NDIM);
+            const PARAMETER: Parameter = Parameter::tensor("Array", <$D>::NDIM, <$T>::TYPE);
 
             fn read(given: &Given<'_, '_>) -> PyResult<Place> {
                 let missing = || {
@@ -168,7 +164,7 @@ macro_rules! optional {
             type With<'a> = Option<&'a Tensor<$T, $D>>;
             type Given = Option<Place>;
             type Held = Option<Tensor<$T, $D>>;
-            const PARAMETER: Parameter = Parameter::tensor("Array | None", <$D>::NDIM);
+            const PARAMETER: Parameter = Parameter::tensor("Array | None", <$D>::NDIM, <$T>::TYPE);
 
             fn read(given: &Given<'_, '_>) -> PyResult<Option<Place>> {
                 place(given)

@@ -13,7 +13,7 @@ use pullback::catalogue::Entry;
 use pyo3::PyResult;
 
 use crate::argument::{Argument, Given, Of, OfElement, Parameter};
-use crate::output::{Output, Returned};
+use crate::output::{Output, OutputType, Returned};
 
 /// A call with its values, which takes the tensors.
 pub(crate) type Prepared = Box<dyn FnOnce(&[AnyTensor]) -> PyResult<Vec<Returned>> + Send>;
@@ -28,7 +28,7 @@ pub struct Variant {
     pub(crate) entry: Option<&'static Entry>,
     pub(crate) parameters: Vec<Parameter>,
     /// The types of the outputs in Python.
-    pub(crate) outputs: Vec<String>,
+    pub(crate) outputs: Vec<OutputType>,
     /// Reads the values of a call.
     pub(crate) prepare: Box<Prepare>,
 }
@@ -58,7 +58,7 @@ macro_rules! calls {
         {
             fn exported(self) -> Variant {
                 let mut outputs = Vec::new();
-                O::stubs(&mut outputs);
+                O::types(&mut outputs);
                 Variant {
                     entry: Entry::of(&self),
                     parameters: vec![$($A::PARAMETER),*],

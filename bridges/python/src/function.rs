@@ -1,12 +1,12 @@
 //! A function, as the modules of `_pullback` call it.
 
 use pullback::catalogue::Entry;
-use pullback::{AnyTensor, foreign};
+use pullback::{AnyTensor, ElementType, foreign};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::argument::{Given, Value};
+use crate::argument::{Given, Value, dtype};
 use crate::export::{Variant, element_types};
 use crate::output::Returned;
 use crate::recording::Recording;
@@ -25,6 +25,11 @@ pub(crate) struct Function {
 type Arrays<'py> = Vec<Bound<'py, PyAny>>;
 /// The outputs, and for each output that is a tensor whether it has a gradient.
 type Outputs<'py> = (Vec<Bound<'py, PyAny>>, Vec<Option<bool>>);
+
+/// The names and the declared shapes of the arguments or of the outputs, as they are written.
+type Shapes = Vec<(&'static str, Option<&'static str>)>;
+/// The element types and numbers of axes of tensors, and the element types of the outputs.
+type Types = (Vec<(&'static str, Option<usize>)>, Vec<&'static str>);
 
 /// The recording of a run, and its [`Outputs`].
 type Ran<'py> = (Recording, Vec<Bound<'py, PyAny>>, Vec<Option<bool>>);
@@ -68,17 +73,56 @@ impl Function {
 
     /// Returns the types of the arguments and of the outputs in stubs, and whether an output has a gradient.
     #[getter]
-    fn stubs(&self) -> (Vec<&'static str>, Vec<(String, bool)>) {
-        // INVARIANT: `Functions::add` takes no function without a variant.
-        let variant = self.variants.iter().flatten().next().expect("a variant");
+    fn stubs(&self) -> (Vec<&'static str>, Vec<(&'static str, bool)>) {
+        let variant = self.any_variant();
         let inputs = variant.parameters.iter().map(|parameter| parameter.stub);
         let outputs = self.entry.signature.outputs.iter();
-        let outputs = variant
-            .outputs
-            .iter()
-            .cloned()
-            .zip(outputs.map(|output| output.differentiable));
+        let stubs = variant.outputs.iter().map(|output| output.stub);
+        let outputs = stubs.zip(outputs.map(|output| output.differentiable));
         (inputs.collect(), outputs.collect())
+    }
+
+    /// Returns the names and the declared shapes of the arguments and of the outputs.
+    #[getter]
+    fn shapes(&self) -> (Shapes, Shapes) {
+        let signature = &self.entry.signature;
+        let inputs = signature.inputs.iter();
+        let outputs = signature.outputs.iter();
+        (
+            inputs.map(|input| (input.name, input.shape)).collect(),
+            outputs.map(|output| (output.name, output.shape)).collect(),
+        )
+    }
+
+    /// Returns the element types and the numbers of axes of the arguments that are tensors, and the element types of the
+    /// outputs, if `name`, the first tensor of the call, has elements of the type `found`.
+    fn types(&self, name: &str, found: &str) -> PyResult<Types> {
+        let mut elements = [ElementType::F32, ElementType::F64].into_iter();
+        let element = elements.find(|element| dtype(*element) == found);
+        let element = element.ok_or_else(|| self.refused(name, found))?;
+        let variant = self.variant(Some((name, element)))?;
+        let tensors = variant.parameters.iter();
+        let tensors = tensors.filter_map(|parameter| Some((parameter.dtype?, parameter.axes)));
+        let outputs = variant.outputs.iter().map(|output| output.dtype);
+        Ok((tensors.collect(), outputs.collect()))
+    }
+
+    /// Reads the values among `arguments`, for the errors of those that are wrong.
+    fn check_values(&self, py: Python<'_>, arguments: &Bound<'_, PyTuple>) -> PyResult<()> {
+        let arguments: Vec<Bound<'_, PyAny>> = arguments.iter().collect();
+        let inputs = self.entry.signature.inputs.iter().zip(&arguments);
+        let given: Vec<_> = inputs
+            .map(|(input, argument)| Given {
+                name: input.name,
+                value: if input.tensor {
+                    Value::Tensor((!argument.is_none()).then_some(0))
+                } else {
+                    Value::Object(argument)
+                },
+            })
+            .collect();
+        let read = (self.any_variant().prepare)(&given);
+        read.map(|_| ()).map_err(|error| self.prefixed(py, &error))
     }
 
     /// Runs the function on the values among `arguments` and on `arrays`.
@@ -103,14 +147,17 @@ impl Function {
             } else {
                 // INVARIANT: `_pullback` passes an array for each tensor that is not None.
                 let array = arrays.next().expect("an array for each tensor");
-                tensors.push(array::read(&array)?.ok_or_else(|| self.refused(name, &array))?);
+                let refused = || self.refused(name, &dtype_of(&array));
+                tensors.push(array::read(&array)?.ok_or_else(refused)?);
                 shapes.push(name);
                 Value::Tensor(Some(tensors.len() - 1))
             };
             given.push(Given { name, value });
         }
-        let prepared = (self.variant(&shapes, &tensors)?.prepare)(&given)
-            .map_err(|error| self.prefixed(py, &error))?;
+        let first = shapes.iter().zip(&tensors).next();
+        let first = first.map(|(name, tensor)| (*name, tensor.element_type()));
+        let prepared =
+            (self.variant(first)?.prepare)(&given).map_err(|error| self.prefixed(py, &error))?;
         let shapes: Vec<String> = shapes
             .iter()
             .zip(&tensors)
@@ -145,28 +192,32 @@ impl Function {
 }
 
 impl Function {
-    /// Returns the variant for the element type of the first tensor.
-    fn variant(&self, names: &[&str], tensors: &[AnyTensor]) -> PyResult<&Variant> {
+    fn any_variant(&self) -> &Variant {
+        // INVARIANT: `Functions::add` takes no function without a variant.
+        self.variants.iter().flatten().next().expect("a variant")
+    }
+
+    /// Returns the variant for the first tensor, by its name and element type.
+    fn variant(&self, first: Option<(&str, ElementType)>) -> PyResult<&Variant> {
         let [single, double] = &self.variants;
-        let (wanted, other, [found, expected]) = match tensors.first() {
-            Some(AnyTensor::F32(_)) => (single, double, ["float32", "float64"]),
-            _ => (double, single, ["float64", "float32"]),
+        let (wanted, expected) = match first {
+            Some((_, ElementType::F32)) => (single, ElementType::F64),
+            _ => (double, ElementType::F32),
         };
-        match (wanted, tensors.first()) {
+        match (wanted, first) {
             (Some(variant), _) => Ok(variant),
-            // INVARIANT: `Functions::add` takes no function without a variant.
-            (None, None) => Ok(other.as_ref().expect("a variant")),
-            (None, Some(_)) => Err(PyTypeError::new_err(format!(
-                "{}: `{}` must be {expected}, not {found}",
-                self.name, names[0]
+            (None, None) => Ok(self.any_variant()),
+            (None, Some((name, found))) => Err(PyTypeError::new_err(format!(
+                "{}: `{name}` must be {}, not {}",
+                self.name,
+                dtype(expected),
+                dtype(found)
             ))),
         }
     }
 
-    fn refused(&self, name: &str, array: &Bound<'_, PyAny>) -> PyErr {
-        let found = array
-            .getattr("dtype")
-            .map_or_else(|_| array.get_type().to_string(), |dtype| dtype.to_string());
+    /// Returns the error for an array that is not of floats.
+    fn refused(&self, name: &str, found: &str) -> PyErr {
         let of = element_types(&self.variants);
         PyTypeError::new_err(format!("{}: `{name}` must be {of}, not {found}", self.name))
     }
@@ -178,6 +229,12 @@ impl Function {
             format!("{}: {}", self.name, error.value(py)),
         )
     }
+}
+
+/// Returns the name of an array's element type, or the type of an object without one.
+fn dtype_of(array: &Bound<'_, PyAny>) -> String {
+    let dtype = array.getattr("dtype");
+    dtype.map_or_else(|_| array.get_type().to_string(), |dtype| dtype.to_string())
 }
 
 /// Converts the outputs to objects. The handles in `returned` are dropped first, so that memory can be moved.

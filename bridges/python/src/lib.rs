@@ -35,5 +35,5 @@ pub mod __private {
     pub use crate::argument::{Argument, Given, Of, OfElement, Parameter, Place};
     pub use crate::export::{ByElement, ByRank, Call, Neither, Probe, Variant};
     pub use crate::module::Functions;
-    pub use crate::output::{Output, Returned};
+    pub use crate::output::{Output, OutputType, Returned};
 }

@@ -21,11 +21,12 @@ pub struct Functions<'m, 'py> {
 
 /// The package `_pullback` inside of the extension module, and its modules.
 const PACKAGE: &str = include_str!("_pullback/__init__.py");
-const SOURCES: [(&str, &str); 6] = [
+const SOURCES: [(&str, &str); 7] = [
     ("call", include_str!("_pullback/call.py")),
     ("dispatch", include_str!("_pullback/dispatch.py")),
     ("jax", include_str!("_pullback/jax.py")),
     ("operator", include_str!("_pullback/operator.py")),
+    ("shapes", include_str!("_pullback/shapes.py")),
     ("torch", include_str!("_pullback/torch.py")),
     ("transforms", include_str!("_pullback/transforms.py")),
 ];

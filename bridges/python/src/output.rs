@@ -7,6 +7,8 @@ use pullback::{AnyTensor, Element, Tensor};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
+use crate::argument::dtype;
+
 /// Converts a value to an object.
 pub(crate) type Object = dyn FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send;
 
@@ -21,17 +23,27 @@ pub enum Returned {
     Value(Box<Object>),
 }
 
+/// The type of an output in Python.
+#[derive(Clone, Copy, Debug)]
+pub struct OutputType {
+    /// The type in stubs, `Array` for tensors.
+    pub(crate) stub: &'static str,
+    /// The element type of the array, or of the array of NumPy that a value becomes.
+    pub(crate) dtype: &'static str,
+}
+
 /// The outputs of a function: tensors, values, a tuple of these, or a `Result`.
 pub trait Output: Sized {
-    /// Adds the types in stubs.
-    fn stubs(to: &mut Vec<String>);
+    /// Adds the types.
+    fn types(to: &mut Vec<OutputType>);
     /// Adds the outputs, in order.
     fn write(self, to: &mut Vec<Returned>) -> PyResult<()>;
 }
 
 impl<T: Element, D: Dimension> Output for Tensor<T, D> {
-    fn stubs(to: &mut Vec<String>) {
-        to.push("Array".to_owned());
+    fn types(to: &mut Vec<OutputType>) {
+        let (stub, dtype) = ("Array", dtype(T::TYPE));
+        to.push(OutputType { stub, dtype });
     }
 
     fn write(self, to: &mut Vec<Returned>) -> PyResult<()> {
@@ -41,8 +53,9 @@ impl<T: Element, D: Dimension> Output for Tensor<T, D> {
 }
 
 impl<T: Element, D: Dimension> Output for Option<Tensor<T, D>> {
-    fn stubs(to: &mut Vec<String>) {
-        to.push("Array | None".to_owned());
+    fn types(to: &mut Vec<OutputType>) {
+        let (stub, dtype) = ("Array | None", dtype(T::TYPE));
+        to.push(OutputType { stub, dtype });
     }
 
     fn write(self, to: &mut Vec<Returned>) -> PyResult<()> {
@@ -55,8 +68,8 @@ impl<T: Element, D: Dimension> Output for Option<Tensor<T, D>> {
 }
 
 impl<O: Output, E: std::fmt::Display> Output for Result<O, E> {
-    fn stubs(to: &mut Vec<String>) {
-        O::stubs(to);
+    fn types(to: &mut Vec<OutputType>) {
+        O::types(to);
     }
 
     fn write(self, to: &mut Vec<Returned>) -> PyResult<()> {
@@ -66,10 +79,11 @@ impl<O: Output, E: std::fmt::Display> Output for Result<O, E> {
 }
 
 macro_rules! values {
-    ($($V:ty => $stub:literal),+ $(,)?) => {$(
+    ($($V:ty => $stub:literal as $dtype:literal),+ $(,)?) => {$(
         impl Output for $V {
-            fn stubs(to: &mut Vec<String>) {
-                to.push($stub.to_owned());
+            fn types(to: &mut Vec<OutputType>) {
+                let (stub, dtype) = ($stub, $dtype);
+                to.push(OutputType { stub, dtype });
             }
 
             fn write(self, to: &mut Vec<Returned>) -> PyResult<()> {
@@ -81,13 +95,15 @@ macro_rules! values {
 }
 
 values!(
-    f32 => "float", f64 => "float", String => "str",
-    i32 => "int", i64 => "int", u32 => "int", u64 => "int", usize => "int",
+    f32 => "float" as "float64", f64 => "float" as "float64", String => "str" as "str",
+    i32 => "int" as "int64", i64 => "int" as "int64", u32 => "int" as "int64", u64 => "int" as "int64",
+    usize => "int" as "int64",
 );
 
 impl Output for bool {
-    fn stubs(to: &mut Vec<String>) {
-        to.push("bool".to_owned());
+    fn types(to: &mut Vec<OutputType>) {
+        let (stub, dtype) = ("bool", "bool");
+        to.push(OutputType { stub, dtype });
     }
 
     fn write(self, to: &mut Vec<Returned>) -> PyResult<()> {
@@ -99,10 +115,11 @@ impl Output for bool {
 }
 
 macro_rules! arrays {
-    ($($V:ty as $N:ty => $convert:expr),+ $(,)?) => {$(
+    ($($V:ty as $N:ty, $dtype:literal => $convert:expr),+ $(,)?) => {$(
         impl<D: Dimension + 'static> Output for Array<$V, D> {
-            fn stubs(to: &mut Vec<String>) {
-                to.push("IndexArray".to_owned());
+            fn types(to: &mut Vec<OutputType>) {
+                let (stub, dtype) = ("IndexArray", $dtype);
+                to.push(OutputType { stub, dtype });
             }
 
             fn write(self, to: &mut Vec<Returned>) -> PyResult<()> {
@@ -126,17 +143,17 @@ const fn index(index: usize) -> i64 {
 }
 
 arrays!(
-    usize as i64 => index,
-    i64 as i64 => |value| value,
-    i32 as i32 => |value| value,
-    bool as bool => |value| value,
+    usize as i64, "int64" => index,
+    i64 as i64, "int64" => |value| value,
+    i32 as i32, "int32" => |value| value,
+    bool as bool, "bool" => |value| value,
 );
 
 macro_rules! tuple {
     ($($Name:ident $place:tt)+) => {
         impl<$($Name: Output),+> Output for ($($Name,)+) {
-            fn stubs(to: &mut Vec<String>) {
-                $($Name::stubs(to);)+
+            fn types(to: &mut Vec<OutputType>) {
+                $($Name::types(to);)+
             }
 
             fn write(self, to: &mut Vec<Returned>) -> PyResult<()> {

@@ -59,12 +59,13 @@ pub(crate) fn definition(name: &str, entry: &Entry, variants: &[Option<Variant>;
     let element = element_types(variants);
     let mut docs = format!("{}\n\nArguments:\n", entry.docs.trim());
     for (name, (input, parameter)) in names.iter().zip(&inputs) {
-        let about = match (parameter.is_tensor, parameter.axes) {
-            (false, _) => parameter.stub.to_owned(),
-            (true, None) => format!("array of {element}"),
-            (true, Some(0)) => format!("array of {element} without axes"),
-            (true, Some(1)) => format!("array of {element} with 1 axis"),
-            (true, Some(axes)) => format!("array of {element} with {axes} axes"),
+        let about = match (parameter.dtype.is_some(), parameter.axes, input.shape) {
+            (false, ..) => parameter.stub.to_owned(),
+            (true, _, Some(shape)) => format!("array of {element} of shape {shape}"),
+            (true, None, None) => format!("array of {element}"),
+            (true, Some(0), None) => format!("array of {element} without axes"),
+            (true, Some(1), None) => format!("array of {element} with 1 axis"),
+            (true, Some(axes), None) => format!("array of {element} with {axes} axes"),
         };
         let optional = if input.optional { ", or None" } else { "" };
         let constant = if input.tensor && !input.differentiable {
@@ -79,15 +80,16 @@ pub(crate) fn definition(name: &str, entry: &Entry, variants: &[Option<Variant>;
     let outputs: Vec<String> = outputs
         .iter()
         .map(|output| {
-            format!(
-                "{}{}",
-                output.name,
-                if output.differentiable {
-                    ""
-                } else {
-                    " (without a gradient)"
-                }
-            )
+            let shape = output.shape.map(|shape| format!(" of shape {shape}"));
+            let shape = shape
+                .unwrap_or_default()
+                .replace("of shape shape of", "of the shape of");
+            let constant = if output.differentiable {
+                ""
+            } else {
+                " (without a gradient)"
+            };
+            format!("{}{shape}{constant}", output.name)
         })
         .collect();
     let _ = write!(
@@ -107,9 +109,10 @@ pub(crate) fn definition(name: &str, entry: &Entry, variants: &[Option<Variant>;
             format!("{name}: {}{default}", parameter.stub)
         })
         .collect();
-    let returned = match &variant.outputs[..] {
-        [one] => one.clone(),
-        several => format!("tuple[{}]", several.join(", ")),
+    let outputs: Vec<&str> = variant.outputs.iter().map(|output| output.stub).collect();
+    let returned = match outputs[..] {
+        [one] => one.to_owned(),
+        _ => format!("tuple[{}]", outputs.join(", ")),
     };
     let indented = docs
         .trim_end()

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy
 
 from .call import Gradients, returned
+from .shapes import of_outputs
 
 
 def apply(call, arrays):
@@ -28,12 +29,13 @@ def lifted(call, shapes):
         return jax.pure_callback(host, shapes or shapes_of(arrays), *arrays, vmap_method="sequential")
 
     def shapes_of(arrays):
-        if call.function.elementwise:
-            shape = jnp.broadcast_shapes(*[array.shape for array in arrays])
-            # A call on no elements raises errors of element types now, and not when the program runs.
-            host(*[numpy.empty(0, array.dtype) for array in arrays])
-            return tuple(jax.ShapeDtypeStruct(shape, arrays[0].dtype) for _ in call.function.stubs[1])
-        # JAX needs shapes before there are values, and only a run of the function shows them.
+        # Errors of values are raised now, and not when the program runs.
+        call.function.check_values(call.arguments)
+        outputs = of_outputs(call, arrays, lambda array: array.dtype.name, jnp.broadcast_shapes, require)
+        if outputs is not None:
+            canonical = jax.dtypes.canonicalize_dtype
+            return tuple(jax.ShapeDtypeStruct(shape, canonical(kind)) for shape, kind in outputs)
+        # JAX needs shapes before there are values, and only a run of the function shows those that are not declared.
         ones = [numpy.ones(array.shape, array.dtype) for array in arrays]
         outputs = [numpy.asarray(output) for output in host(*ones)]
         return tuple(jax.ShapeDtypeStruct(output.shape, output.dtype) for output in outputs)
@@ -50,6 +52,11 @@ def lifted(call, shapes):
 
     function.defvjp(forward, backward)
     return function
+
+
+def require(condition, text):
+    if not condition:
+        raise ValueError(text())
 
 
 def written(output):

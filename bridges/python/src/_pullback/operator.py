@@ -10,6 +10,7 @@ import numpy
 import torch
 
 from .call import Call
+from .shapes import of_outputs
 from .torch import arrays_of, check
 
 KINDS = {
@@ -33,6 +34,11 @@ def plain(name):
 def schema(name, stub):
     kind, _, none = stub.partition(" | ")
     return f"{KINDS[kind]}{'?' if none else ''} {plain(name)}"
+
+
+def dtype(tensor):
+    """Returns the name of a tensor's element type."""
+    return str(tensor.dtype).removeprefix("torch.")
 
 
 def define(function, namespace):
@@ -63,15 +69,15 @@ def define(function, namespace):
     def _(*arguments):
         call, inputs = split(arguments)
         check(call, inputs)
-        if function.elementwise:
-            shape = torch.broadcast_shapes(*[x.shape for x in inputs])
-            return [torch.empty(shape, dtype=inputs[0].dtype) for _ in outputs]
-        # Only a run of the function shows the shapes of outputs: on ones, and with zeros for indices.
+        known = of_outputs(call, inputs, dtype, torch.broadcast_shapes, torch._check_value)
+        if known is not None:
+            return [torch.empty(shape, dtype=getattr(torch, kind)) for shape, kind in known]
+        # Only a run of the function shows the shapes of other outputs: on ones, and with zeros for indices.
         shown = list(arguments)
         for place, argument in enumerate(arguments):
             if isinstance(argument, torch.Tensor):
                 shape = [int(length) for length in argument.shape]
-                shown[place] = numpy.full(shape, place in places, str(argument.dtype)[6:])
+                shown[place] = numpy.full(shape, place in places, dtype(argument))
         call, arrays = split(shown)
         found = call(arrays, [False] * len(arrays))[1]
         return [torch.empty(output.shape, dtype=getattr(torch, output.dtype.name)) for output in found]
