@@ -6,6 +6,10 @@ use crate::element::real::{Literal, Real};
 /// The formula of an elementwise function, of `I` numbers and with `O` results.
 #[doc(hidden)]
 pub trait Formula<const I: usize, const O: usize>: Send + Sync {
+    /// Whether the inputs are angles, of which the formula has the sine or the cosine: loops may then tell the compiler
+    /// that they are not large.
+    const OF_ANGLE: bool = false;
+
     /// Computes the formula.
     fn at<R: Real>(&self, inputs: [R; I]) -> [R; O]
     where
