@@ -17,7 +17,7 @@ use crate::element::{Any, Element, ElementType, Family};
 use crate::loops::broadcast::repeated;
 use crate::loops::map::filled;
 use crate::loops::row_major::{in_row_major, row_major};
-use crate::loops::wide::{Loop, map_into, widest, zip_in_place, zip_into};
+use crate::loops::wide::{Loop, map_into, widest, zip_in_place_by, zip_into};
 use crate::math::near::NEAR;
 use crate::parallel::{split_mut, worth};
 
@@ -96,7 +96,7 @@ impl<T: Element> Loop for AreNear<'_, T> {
     }
 }
 
-// The closures own the formula: what is borrowed could change with each element that is written.
+// The closures own the formula, and the loops the closures: see `Loop`.
 impl<T: Element, F: Formula<1, 1> + Copy> UnaryLoops<T> for F {
     fn values(&self, x: &[T], out: &mut [MaybeUninit<T>]) {
         let formula = *self;
@@ -123,14 +123,14 @@ impl<T: Element, F: Formula<1, 1> + Copy> UnaryLoops<T> for F {
         let formula = *self;
         by_parts::<T, F, _>(x, gradients, |range, gradients, is_near| {
             if const { has_parts::<T, F>() } && is_near {
-                zip_in_place(
+                zip_in_place_by(
                     gradients,
                     &x[range],
                     #[inline(always)]
                     move |gradient, x| product::<T, T::Near>(&formula, gradient, x),
                 );
             } else {
-                zip_in_place(
+                zip_in_place_by(
                     gradients,
                     &x[range],
                     #[inline(always)]
