@@ -6,6 +6,7 @@
 //! | [Elementwise functions](elementwise) | have a formula for each element: the derivative is generated |
 //! | [Write a function](write_a_function) | have a kernel and its gradient: from eˣ to attention, one thing at a time |
 //! | [Autograd inside a function](autograd_inside) | write reversible networks, adjoints or implicit layers |
+//! | [Linear operators and equations](linear_operators_and_equations) | have a tomograph, a resampling, or an implicit function |
 //! | [Many examples](many_examples) | want per-example gradients, batched Jacobians, or simulations |
 //! | [What the compiler checks](what_the_compiler_checks) | want to know what can go wrong: ninety-nine mistakes, and the message of each |
 //! | [From PyTorch](from_pytorch) | know `torch.autograd`, `torch.nn` and `torch.optim` |
@@ -60,6 +61,9 @@ pub mod write_a_function {}
 /// [`is_grad_enabled`]: crate::is_grad_enabled
 /// [Speed]: speed
 pub mod autograd_inside {}
+
+#[doc = include_str!("../docs/linear_operators_and_equations.md")]
+pub mod linear_operators_and_equations {}
 
 #[doc = include_str!("../docs/many_examples.md")]
 ///

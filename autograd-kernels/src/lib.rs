@@ -76,8 +76,8 @@ pub use self::{
         real::{GELU_TANH, GELU_TANH_BOUND, Literal, Plain},
     },
     elementwise::{
-        Blocks, Evaluation, Formula, Loops, Unary, UnaryLoops, evaluate, list_value, pulled_back,
-        unary,
+        Blocks, Elements, Entries, Evaluation, Formula, Loops, Place, Unary, UnaryLoops, entries,
+        evaluate, list_value, plain, pulled_back, unary,
     },
     loops::{
         along::{Along, along},

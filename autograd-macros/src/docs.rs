@@ -63,6 +63,28 @@ pub(crate) fn apply_batch(model: &FunctionModel, batch: &Batch) -> TokenStream {
     doc(&lines)
 }
 
+/// Documents `output_shape`.
+pub(crate) fn output_shape(model: &FunctionModel) -> TokenStream {
+    let forward = &model.forward;
+    let outputs = forward.outputs().filter(|output| output.tensor.is_some());
+    let names = list(outputs.map(|output| output.name.to_string()));
+    let of_lists = if forward.outputs().any(|output| output.kind == Kind::List) {
+        "; of a list, that of each of its tensors"
+    } else {
+        ""
+    };
+    doc(&[
+        format!(
+            "Returns the shape of {names} that `{}` computes from inputs of these shapes, without computing it{of_lists}.",
+            model.definition.item()
+        ),
+        String::new(),
+        "# Errors".to_owned(),
+        "If the inputs do not have the declared shapes, or if a length of an output is below 0."
+            .to_owned(),
+    ])
+}
+
 /// Describes which tensors of a batch have an axis for the examples.
 fn batch_axes(forward: &Forward, batch: &Batch) -> String {
     let inputs = forward.inputs.iter().zip(&batch.is_batched);
@@ -130,13 +152,20 @@ pub(crate) fn table(model: &FunctionModel) -> TokenStream {
         vmap,
         ..
     } = model;
-    let mut lines: Vec<String> = [
-        "",
-        "| | type | | saved for the gradient of |",
-        "|---|---|---|---|",
-    ]
-    .map(String::from)
-    .into();
+    let heads = if forward.shapes.are_none() {
+        [
+            "",
+            "| | type | | saved for the gradient of |",
+            "|---|---|---|---|",
+        ]
+    } else {
+        [
+            "",
+            "| | type | shape | | saved for the gradient of |",
+            "|---|---|---|---|---|",
+        ]
+    };
+    let mut lines: Vec<String> = heads.map(String::from).into();
     lines.extend(
         forward
             .inputs
@@ -323,11 +352,29 @@ fn row(name: &Ident, ty: &str, kind: &str, saved: &[Saved], forward: &Forward) -
         .find(|saved| saved.name == *name)
         .map(|saved| needed_for(saved, forward))
         .unwrap_or_default();
+    let shape = if forward.shapes.are_none() {
+        String::new()
+    } else {
+        let shape = shape(name, forward).map(|shape| format!("`{shape}`"));
+        format!(" {} |", shape.unwrap_or_default())
+    };
     // A bar would end the cell, even within code.
     format!(
-        "| `{name}` | `{}` | {kind} | {needed} |",
+        "| `{name}` | `{}` |{shape} {kind} | {needed} |",
         ty.replace('|', "\\|")
     )
+}
+
+/// Returns the declared shape of an input, or of something that forward returns.
+pub(crate) fn shape(name: &Ident, forward: &Forward) -> Option<String> {
+    let shapes = &forward.shapes;
+    let mut inputs = forward.inputs.iter();
+    if let Some(index) = inputs.position(|input| input.name == *name) {
+        return Some(shapes.of_input(index)?.text.clone());
+    }
+    let mut returned = forward.returned.iter();
+    let index = returned.position(|one| one.name == *name)?;
+    Some(shapes.text(shapes.of_returned(index)?))
 }
 
 fn needed_for(saved: &Saved, forward: &Forward) -> String {

@@ -48,7 +48,8 @@ use proc_macro::{Span, TokenStream};
 /// Turns an `impl` block or, in the short form, a `fn` into a differentiable function.
 ///
 /// The block has one function marked `#[forward]`, which computes the outputs, and functions marked
-/// `#[backward]`, which return the gradients of its inputs; it may have one marked `#[jvp]` and one marked `#[vmap]`.
+/// `#[backward]`, which return the gradients of its inputs, or one marked `#[adjoint]`; it may have one marked `#[jvp]`
+/// and one marked `#[vmap]`.
 /// Everything else is in their signatures:
 ///
 /// ```
@@ -263,6 +264,98 @@ use proc_macro::{Span, TokenStream};
 /// On arrays it gives first derivatives; on `&Tensor` what it computes can be differentiated again, by
 /// forward mode and backward. Without it, forward mode through the function is an error.
 ///
+/// # Shapes
+///
+/// `#[custom_function(shapes(…))]` names the axes of tensors:
+///
+/// ```
+/// # use pullback::ndarray::{Array1, ArrayView1, s};
+/// # use pullback::prelude::*;
+/// # struct Windows;
+/// /// The sums of windows of `k` elements, every `stride`.
+/// #[custom_function(shapes(x = [l], output = [(l - k) / stride + 1]), gradcheck(l = 7, k = 3, stride = 2))]
+/// impl Windows {
+///     #[forward]
+///     fn forward(x: ArrayView1<f64>, k: usize, stride: usize) -> Array1<f64> {
+///         x.windows(k).into_iter().step_by(stride).map(|window| window.sum()).collect()
+///     }
+///
+///     #[backward(x)]
+///     fn backward(grad_output: ArrayView1<f64>, l: usize, k: usize, stride: usize) -> Array1<f64> {
+///         let mut grad = Array1::zeros(l);
+///         for (place, grad_output) in grad_output.iter().enumerate() {
+///             let mut window = grad.slice_mut(s![place * stride..place * stride + k]);
+///             window += *grad_output;
+///         }
+///         grad
+///     }
+/// }
+///
+/// assert_eq!(Windows::output_shape([7], 3, 2)?, [3]);
+/// let error = Windows::output_shape([1], 4, 2).unwrap_err();
+/// assert!(error.message().contains("`(l - k) / stride + 1` = -1, with `l` = 1, `k` = 4, `stride` = 2"));
+/// # Ok::<(), pullback::Error>(())
+/// ```
+///
+/// | in the shape of an input | meaning |
+/// |---|---|
+/// | a name, `n` | the length of an axis, the same wherever the name is |
+/// | a number; a constant, `N` | this length |
+/// | an expression of axes and values, `i / groups` | the length that it has; it binds no axis |
+/// | `_` | any length |
+/// | `..`, first | the leading axes of any rank, the same wherever they are |
+/// | `[[o, i]]` | the shape of each tensor of a list |
+///
+/// Each output has a shape too, of axes, numbers and expressions, or that of an input, `output = x`; saved
+/// intermediates may have one. Expressions have `+`, `-`, `*`, `/` and `%`, which round down, and nothing overflows
+/// unseen: a length below 0 is an error that shows the expression with its numbers.
+///
+/// `apply` compares the inputs before forward runs, and panics at the caller's line with the names of the axis and of
+/// both tensors; it compares what forward returns too. Backward functions and the `#[jvp]` rule ask for an axis as for a
+/// value, `l: usize`, which is saved in place of the tensor. `gradcheck(…)` takes lengths of axes in place of shapes; axes
+/// that are not given get small lengths that differ. `output_shape` takes the parameters of `apply` with shapes for
+/// tensors (`&[usize]` where the rank is not fixed), and returns the shapes of the outputs.
+///
+/// # Linear functions
+///
+/// A function that is linear in its differentiable inputs has an adjoint in place of backward functions. The derivative
+/// of the adjoint is forward, so the function can be differentiated any number of times, in both modes:
+///
+/// ```
+/// # use pullback::ndarray::{Array2, ArrayView2, array, s};
+/// # use pullback::prelude::*;
+/// # struct BlockSums;
+/// /// The sums of blocks of `factor` columns.
+/// #[custom_function(shapes(x = [n, l], output = [n, l / factor]), gradcheck(n = 2, l = 7, factor = 3))]
+/// impl BlockSums {
+///     #[forward]
+///     fn forward(x: ArrayView2<f64>, factor: usize) -> Array2<f64> {
+///         Array2::from_shape_fn((x.nrows(), x.ncols() / factor), |(i, j)| {
+///             x.slice(s![i, j * factor..(j + 1) * factor]).sum()
+///         })
+///     }
+///
+///     #[adjoint(x)]
+///     fn adjoint(grad_output: ArrayView2<f64>, factor: usize, l: usize) -> Array2<f64> {
+///         Array2::from_shape_fn((grad_output.nrows(), l), |(i, j)| {
+///             grad_output.get((i, j / factor)).copied().unwrap_or(0.0)
+///         })
+///     }
+/// }
+///
+/// let x = Tensor::from(array![[1.0, 2.0, 3.0]]).set_requires_grad(true);
+/// let y = BlockSums::apply(&x, 3);
+/// let gradient = Grad::of(&(&y * &y).sum()).create_graph(true).run(&x)?;
+/// assert_eq!(gradient.to_array(), array![[12.0, 12.0, 12.0]]);
+/// assert_eq!(grad(&gradient.sum(), &x)?.to_array(), array![[6.0, 6.0, 6.0]]);
+/// # Ok::<(), pullback::Error>(())
+/// ```
+///
+/// One adjoint gives the gradients of all differentiable inputs, `#[adjoint(x, y)]` in a tuple. It may ask for the
+/// gradients of the outputs, for values, axes and `#[non_differentiable]` inputs; not for what forward is linear in, nor
+/// for what it returns. In the short form it is an expression, `adjoint(x) = …`. The test that `gradcheck(…)` generates
+/// compares ⟨A x, y⟩ with ⟨x, Aᵀ y⟩, and forward of a sum with the sum of forward, to rounding, 10⁻¹² in `f64`.
+///
 /// # Batches
 ///
 /// `functional::vmap` of the library maps any function over the examples of a batch. A function marked `#[vmap]`
@@ -338,12 +431,22 @@ use proc_macro::{Span, TokenStream};
 /// gradients, to second order and in forward mode, each as one loop. Parameters of the type parameter are tensors, all
 /// others values; `grad(x) = …` replaces a derivative, `elementwise(order = 3)` adds the third order.
 ///
+/// A value that is marked `#[each]` has an entry for each element: `#[each] label: &[i64]` is a slice for callers, of as
+/// many entries as there are elements of an output, in row-major order, and one `i64` in the formula. In
+/// `grad(x, once) = …` the numbers are `f64`, and the function can be differentiated once.
+///
 /// ```
 /// # use pullback::prelude::*;
 /// /// y = x / √(1 + (x/limit)²)
 /// #[custom_function(elementwise, gradcheck(x = [2, 3], limit = [2, 1]))]
 /// pub fn squash<T: Real>(x: T, limit: T) -> T {
 ///     x / (1.0 + (x / limit).powi(2)).sqrt()
+/// }
+///
+/// /// The logarithm of the probability of a label.
+/// #[custom_function(elementwise, gradcheck(x = [3], label = &[0, 1, 1]))]
+/// pub fn log_probability<T: Real>(x: T, #[each] label: &[u8]) -> T {
+///     if label == 1 { -(-x).softplus() } else { -x.softplus() }
 /// }
 /// ```
 ///
@@ -394,6 +497,7 @@ use proc_macro::{Span, TokenStream};
 /// - `crate = path`: the path of the library, if it is not `pullback`.
 /// - `gradcheck(input = [3, 4], weight = [5, 4], constant = 2.5)`: generates a test.
 /// - `batch(input)`: generates `apply_batch`, see above.
+/// - `shapes(input = [n, i], output = [n])`: names axes, see above.
 ///
 /// # The generated test
 ///
@@ -416,7 +520,7 @@ use proc_macro::{Span, TokenStream};
 ///
 /// # Generated
 ///
-/// - `apply`, and the trait `Function`; `apply_batch`, if asked for.
+/// - `apply`, and the trait `Function`; `apply_batch` and `output_shape`, if asked for.
 /// - The structs `LinearFunctionContext` and `LinearFunctionNeedsInputGrad`, where a backward function asks for them, and
 ///   `LinearFunctionGradients`, where one returns it.
 /// - The test, if asked for.

@@ -146,6 +146,7 @@ pub(crate) fn item(tokens: TokenStream) -> syn::Result<Item> {
 pub(crate) enum Part {
     Forward,
     Backward,
+    Adjoint,
     Jvp,
     Vmap,
     /// `#[saves(…)]`: an argument of `#[forward]`, which is not an attribute itself.
@@ -156,7 +157,7 @@ pub(crate) enum Part {
 
 /// Each attribute with its name, the number of wrong letters that it is still recognized with, and the names that other
 /// frameworks have for it.
-const ATTRIBUTES: [(Part, &str, usize, &[&str]); 6] = [
+const ATTRIBUTES: [(Part, &str, usize, &[&str]); 7] = [
     (Part::Forward, "forward", 2, &["fwd", "primal"]),
     (
         Part::Backward,
@@ -169,9 +170,14 @@ const ATTRIBUTES: [(Part, &str, usize, &[&str]); 6] = [
             "gradients",
             "vjp",
             "bwd",
-            "adjoint",
             "pullback",
         ],
+    ),
+    (
+        Part::Adjoint,
+        "adjoint",
+        2,
+        &["transpose", "transposed", "adjoints", "linear"],
     ),
     (
         Part::Jvp,
@@ -226,6 +232,8 @@ pub(crate) fn meant_on_parameter(name: &Ident) -> Option<&'static str> {
         || ["no_grad", "detach", "constant", "skip", "ignore"].contains(&&*name)
     {
         Some("non_differentiable")
+    } else if near("each", 1) {
+        Some("each")
     } else {
         None
     }

@@ -16,6 +16,7 @@ use std::{env, fs};
 
 const NAME: &str = "compile/macro";
 const ELEMENTWISE_NAME: &str = "compile/elementwise";
+const SHAPES_NAME: &str = "compile/shapes";
 const FUNCTIONS: usize = 200;
 const ROUNDS: usize = 7;
 
@@ -34,6 +35,9 @@ fn main() {
     }
     if wants(ELEMENTWISE_NAME) {
         elementwise();
+    }
+    if wants(SHAPES_NAME) {
+        shapes();
     }
     if wants(first::NAME) {
         first::run();
@@ -55,13 +59,28 @@ fn macro_alone() {
     compare(NAME, FUNCTIONS, [&ours, &limit, &empty]);
 }
 
+/// Returns a crate of a quarter of the functions, all of this definition.
+fn many(definition: &str) -> String {
+    let numbers = 0..FUNCTIONS / 4;
+    let all = numbers.map(|number| definition.replace("NUMBER", &number.to_string()));
+    format!("{HEAD}{}", all.collect::<String>())
+}
+
+/// Linear layers with declared shapes beside the same without them.
+fn shapes() {
+    let shapes = "shapes(input = [n, i], weight = [o, i], bias = [o], output = [n, o])";
+    let declared = LINEAR.replace(
+        "#[custom_function]",
+        &format!("#[custom_function({shapes})]"),
+    );
+    let ours = Crate::new("shapes", &many(&declared));
+    let limit = Crate::new("without_shapes", &many(LINEAR));
+    let empty = Crate::new("empty", HEAD);
+    compare(SHAPES_NAME, FUNCTIONS / 4, [&ours, &limit, &empty]);
+}
+
 /// Elementwise functions beside the short form of the same formula, with its gradients by hand.
 fn elementwise() {
-    let many = |definition: &str| {
-        let numbers = 0..FUNCTIONS / 4;
-        let all = numbers.map(|number| definition.replace("NUMBER", &number.to_string()));
-        format!("{HEAD}{}", all.collect::<String>())
-    };
     let ours = Crate::new("elementwise", &many(ELEMENTWISE));
     let limit = Crate::new("by_hand", &many(BY_HAND));
     let empty = Crate::new("empty", HEAD);

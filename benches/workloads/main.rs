@@ -21,6 +21,7 @@ mod harness;
 mod linear;
 mod long_chain;
 mod second_order;
+mod shapes;
 mod training_step;
 mod vectorized;
 mod vmap;
@@ -46,4 +47,5 @@ fn main() {
     gradcheck::run(&filter);
     black_scholes::run(&filter);
     vmap::run(&filter);
+    shapes::run(&filter);
 }

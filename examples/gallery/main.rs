@@ -24,6 +24,8 @@ mod reference;
 mod reversal;
 mod reversible;
 mod segments;
+#[cfg(test)]
+mod single;
 mod sinkhorn;
 mod soft_dtw;
 mod sparsemax;

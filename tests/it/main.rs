@@ -2,6 +2,7 @@
 
 #![allow(unreachable_pub, reason = "a test has no public items")]
 
+mod adjoints;
 mod backward;
 mod batches;
 mod behaviors;
@@ -15,6 +16,7 @@ mod composed;
 mod compositions;
 mod edges;
 mod elementwise;
+mod entries;
 mod expressions;
 mod foreign;
 #[cfg(feature = "catalogue")]
@@ -53,6 +55,7 @@ mod resume;
 mod roots;
 mod rules;
 mod saved;
+mod shapes;
 mod short;
 mod sources;
 mod state;

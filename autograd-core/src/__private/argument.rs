@@ -5,7 +5,7 @@
 use ndarray::{Array, ArrayView, Dimension};
 
 use crate::erased::AnyTensor;
-use crate::function::ForwardCall;
+use crate::function::{Dims, ForwardCall};
 use crate::saved::{Saved, SavedList};
 use crate::tape::Edge;
 use crate::tensor::Tensor;
@@ -44,6 +44,11 @@ pub trait Argument: View + Save {
 
     /// Returns the shapes of the tensors, for a message.
     fn shapes(self) -> Vec<Shape>;
+
+    /// Returns the shapes of the tensors, to compare them with declared ones.
+    fn dims<'d>(self) -> Dims<'d>
+    where
+        Self: 'd;
 
     /// Returns the tensors.
     fn erased(self) -> Vec<AnyTensor>;
@@ -91,6 +96,14 @@ impl<T: Element, D: Dimension> Argument for &Tensor<T, D> {
 
     fn shapes(self) -> Vec<Shape> {
         vec![self.to_shape()]
+    }
+
+    #[inline]
+    fn dims<'d>(self) -> Dims<'d>
+    where
+        Self: 'd,
+    {
+        Dims::One(self.shape())
     }
 
     fn erased(self) -> Vec<AnyTensor> {
@@ -142,6 +155,14 @@ impl<T: Element, D: Dimension> Argument for Option<&Tensor<T, D>> {
 
     fn shapes(self) -> Vec<Shape> {
         self.into_iter().map(Tensor::to_shape).collect()
+    }
+
+    #[inline]
+    fn dims<'d>(self) -> Dims<'d>
+    where
+        Self: 'd,
+    {
+        self.map_or(Dims::Missing, Argument::dims)
     }
 
     fn erased(self) -> Vec<AnyTensor> {
@@ -196,6 +217,14 @@ impl<T: Element, D: Dimension> Argument for &[&Tensor<T, D>] {
 
     fn shapes(self) -> Vec<Shape> {
         self.iter().map(|tensor| tensor.to_shape()).collect()
+    }
+
+    #[inline]
+    fn dims<'d>(self) -> Dims<'d>
+    where
+        Self: 'd,
+    {
+        Dims::List(self.iter().map(|tensor| tensor.shape()).collect())
     }
 
     fn erased(self) -> Vec<AnyTensor> {

@@ -15,15 +15,17 @@ pub use crate::elementwise::{Derivatives, Elementwise, values};
 pub use crate::error::Error;
 pub use crate::error::panic::{Panic, catching_passes, caught};
 pub use crate::function::{
-    Call, EdgeList, ForwardCall, Function, GradOutput, GradOutputs, InPlace, InputSignature,
-    IntoGradient, IntoGradients, IntoOutput, IntoSource, IntoTangent, IntoTangents, Lists, Once,
-    Order, Origin, OutputList, OutputSignature, Restore, Rule, SavedItem, SavedItems, SavedNumber,
-    SavedSignature, SavedValue, Signature, attach, forward_panicked, forward_panicked_at, meta,
-    record, record_at, shapes_of,
+    ANY, Axes, Call, DeclaredLength, DeclaredShape, Dims, EdgeList, Expected, ForwardCall,
+    Function, GradOutput, GradOutputs, InPlace, InputSignature, IntoGradient, IntoGradients,
+    IntoLength, IntoOutput, IntoSource, IntoTangent, IntoTangents, Length, Lists, Once, Order,
+    Origin, OutputList, OutputSignature, Restore, Rule, SavedItem, SavedItems, SavedNumber,
+    SavedSignature, SavedValue, ShapeTable, Signature, attach, check_computed, forward_panicked,
+    forward_panicked_at, meta, record, record_at, refused, refused_later, shape_of, shapes_of,
 };
 pub use crate::functional::ExampleError;
 pub use crate::functional::vmap::{BatchCall, BatchExample, BatchInput, BatchOutputs};
 pub use crate::gradcheck::Gradcheck;
+pub use crate::gradcheck::adjoint::adjoint;
 pub use crate::gradcheck::batch::{EXAMPLES, batch, example, vmap};
 pub use crate::gradcheck::generated::{
     Drawn, NoReason, Reason, gradcheck, lent, made, sample, succeeded,
@@ -36,7 +38,8 @@ pub use crate::tensor::{
 pub use crate::thread::unrecorded;
 pub use argument::{Argument, Save, Single, View};
 pub use autograd_kernels::{
-    Blocks, Element, Formula, Literal, Plain, Real, list_value, pulled_back,
+    Blocks, Element, Elements, Entries, Formula, Literal, Place, Plain, Real, entries, list_value,
+    plain, pulled_back,
 };
 pub use holds_tensor::{HoldsNone, HoldsTensor, Probe, Storage, is_value};
 

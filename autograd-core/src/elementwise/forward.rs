@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use autograd_kernels::checks::size;
 use autograd_kernels::{Element, Evaluation, Loops, Shape};
 use ndarray::{Array, ArrayView, Dimension};
 
@@ -25,6 +26,7 @@ pub fn values<T: Element, D: Dimension, const O: usize>(
     inputs: &[ArrayView<'_, T, D>],
 ) -> [Array<T, D>; O] {
     let shape = shape_of_outputs(name, inputs);
+    have_an_entry_for_each(name, loops, &shape);
     each(evaluated(loops, inputs, &shape))
 }
 
@@ -36,6 +38,7 @@ pub(super) fn caught_values<T: Element, D: Dimension, const O: usize>(
     inputs: &[ArrayView<'_, T, D>],
 ) -> Result<[Array<T, D>; O], Panic> {
     let shape = shape_of_outputs(name, inputs);
+    have_an_entry_for_each(name, loops, &shape);
     caught(|| each(evaluated(loops, inputs, &shape)))
 }
 
@@ -57,6 +60,25 @@ fn shape_of_outputs<T: Element, D: Dimension>(name: &str, inputs: &[ArrayView<'_
         )
     };
     shape
+}
+
+/// Panics if a list of the formula does not have an entry for each element of the outputs.
+#[track_caller]
+fn have_an_entry_for_each<T: Element>(name: &str, loops: &dyn Loops<T>, shape: &Shape) {
+    let mut wrong = None;
+    // A shape of more elements than there is memory for is reported where they are computed.
+    let elements = size(shape);
+    loops.list_entries(&mut |list, length| {
+        if elements.is_some_and(|elements| elements != length) {
+            wrong.get_or_insert((list, length));
+        }
+    });
+    if let (Some((list, length)), Some(elements)) = (wrong, elements) {
+        panic!(
+            "{name} of shape {:?}: `{list}` must have {elements} entries, one for each element, found {length}",
+            &shape[..]
+        );
+    }
 }
 
 /// Returns the outputs of an elementwise function as a list.

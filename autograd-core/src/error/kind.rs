@@ -213,6 +213,70 @@ pub enum ErrorKind {
         /// The matrix's shape.
         shape: Shape,
     },
+    /// Two inputs of a function differ in the length of an axis that its definition declares for both.
+    AxisLength {
+        /// The axis's name.
+        axis: &'static str,
+        /// The names of the inputs.
+        inputs: [String; 2],
+        /// Their shapes.
+        shapes: [Shape; 2],
+        /// The lengths that the axis has in them.
+        lengths: [usize; 2],
+    },
+    /// Two inputs of a function differ in the leading axes that its definition declares for both, as `..`.
+    LeadingAxes {
+        /// The names of the inputs.
+        inputs: [String; 2],
+        /// Their shapes.
+        shapes: [Shape; 2],
+        /// The leading axes.
+        lengths: [Shape; 2],
+    },
+    /// An input has another rank, or another length where its declared shape has a number.
+    DeclaredShape {
+        /// The input's name; in a list with the tensor's index: `parts[2]`.
+        input: String,
+        /// The declared shape, as it is written.
+        declared: &'static str,
+        /// The input's shape.
+        found: Shape,
+    },
+    /// An input has another length where its declared shape has an expression.
+    ComputedShape {
+        /// The input's name.
+        input: &'static str,
+        /// The declared shape, as it is written.
+        declared: &'static str,
+        /// The declared shape in this call, with `_` for what may have any length.
+        expected: String,
+        /// The input's shape.
+        found: Shape,
+    },
+    /// The expression of a declared length is below 0, or beyond all numbers.
+    Length {
+        /// The name of the tensor whose axis has the length.
+        tensor: &'static str,
+        /// The axis.
+        axis: usize,
+        /// The expression, as it is written.
+        expression: &'static str,
+        /// The number; `None` beyond the range of numbers and after a division by 0.
+        length: Option<i128>,
+        /// The numbers that it is computed from, by their names.
+        terms: Vec<(&'static str, i128)>,
+    },
+    /// Forward returned an array of another shape than its definition declares.
+    ReturnedShape {
+        /// The name of the output, or of the saved intermediate.
+        output: &'static str,
+        /// The declared shape, as it is written.
+        declared: &'static str,
+        /// The declared shape in this call, with `_` for what may have any length.
+        expected: String,
+        /// The shape of the array.
+        found: Shape,
+    },
     /// A gradient differs from finite differences, or fails another check of [`Gradcheck`](crate::Gradcheck).
     Gradcheck(Mismatch),
 }
@@ -284,7 +348,8 @@ impl ErrorKind {
                 };
                 write!(f, "`{function}` can be differentiated only {times}")?;
                 match order {
-                    1 | 2 => write!(f, "; write `elementwise(order = {})`", order + 1),
+                    1 => f.write_str("; write `elementwise(order = 2)`, and no `once` in `grad(…)`"),
+                    2 => f.write_str("; write `elementwise(order = 3)`"),
                     _ => Ok(()),
                 }
             }
@@ -419,6 +484,78 @@ impl ErrorKind {
             Self::NotConverged { shape } => write!(
                 f,
                 "`{function}` of a matrix of shape {shape} did not converge, as where an element is infinite or NaN"
+            ),
+            Self::AxisLength {
+                axis,
+                inputs: [first, second],
+                shapes: [shape, _],
+                lengths: [expected, found],
+            } if first == second => {
+                write!(f, "`{function}` of `{first}` of shape {shape}: axis `{axis}` is {expected} and {found}")
+            }
+            Self::AxisLength {
+                axis,
+                inputs: [first, second],
+                shapes: [shape, other],
+                lengths: [expected, found],
+            } => write!(
+                f,
+                "`{function}` of `{first}` of shape {shape} and `{second}` of shape {other}: axis `{axis}` is \
+                 {expected} in `{first}` and {found} in `{second}`"
+            ),
+            Self::LeadingAxes {
+                inputs: [first, second],
+                shapes: [shape, other],
+                lengths: [expected, found],
+            } => write!(
+                f,
+                "`{function}` of `{first}` of shape {shape} and `{second}` of shape {other}: the leading axes are \
+                 {expected} in `{first}` and {found} in `{second}`"
+            ),
+            Self::DeclaredShape {
+                input,
+                declared,
+                found,
+            } => write!(
+                f,
+                "`{function}` of `{input}` of shape {found}, which is not of the declared form `{declared}`"
+            ),
+            Self::ComputedShape {
+                input,
+                declared,
+                expected,
+                found,
+            } => write!(
+                f,
+                "`{function}` of `{input}` of shape {found}: its declared shape, `{declared}`, is {expected} here"
+            ),
+            Self::Length {
+                tensor,
+                axis,
+                expression,
+                length,
+                terms,
+            } => {
+                write!(f, "`{function}`: axis {axis} of `{tensor}` is `{expression}`")?;
+                match length {
+                    Some(length) => write!(f, " = {length}")?,
+                    None => f.write_str(", which is not a number")?,
+                }
+                for (place, (name, number)) in terms.iter().enumerate() {
+                    let joined = if place == 0 { ", with" } else { "," };
+                    write!(f, "{joined} `{name}` = {number}")?;
+                }
+                Ok(())
+            }
+            Self::ReturnedShape {
+                output,
+                declared,
+                expected,
+                found,
+            } => write!(
+                f,
+                "forward of `{function}` returned `{output}` of shape {found}, but its declared shape, `{declared}`, is \
+                 {expected} here"
             ),
             Self::Gradcheck(mismatch) => fmt::Display::fmt(mismatch, f),
         }

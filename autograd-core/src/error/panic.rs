@@ -60,7 +60,7 @@ impl Panic {
     /// Unwinds to the end of the pass, which [`catching_passes`] passes on.
     pub(crate) fn pass_on_later(self, place: &dyn fmt::Display) -> ! {
         match self.message(place) {
-            Ok(message) => resume_unwind(Box::new(InPass(message))),
+            Ok(message) => unwind_to_pass(message),
             Err(other) => resume_unwind(other),
         }
     }
@@ -77,6 +77,11 @@ impl Panic {
         };
         Ok(format!("{place}: {text}"))
     }
+}
+
+/// Unwinds to the end of the pass, or of the batch, which [`catching_passes`] passes on.
+pub(crate) fn unwind_to_pass(message: String) -> ! {
+    resume_unwind(Box::new(InPass(message)))
 }
 
 /// The message of a panic in a backward function, or in an example of a batch.

@@ -13,6 +13,7 @@ mod lists;
 mod outputs;
 mod panics;
 mod record;
+mod shapes;
 mod signature;
 
 pub use call::{Call, IntoSource, Origin, Restore};
@@ -26,6 +27,10 @@ pub use outputs::OutputList;
 pub use panics::{forward_panicked, forward_panicked_at, shapes_of};
 pub(crate) use record::output_edge;
 pub use record::{IntoOutput, Rule, SavedNumber, SavedValue, attach, meta, record, record_at};
+pub use shapes::{
+    ANY, Axes, DeclaredLength, DeclaredShape, Dims, Expected, IntoLength, Length, ShapeTable,
+    check_computed, refused, refused_later, shape_of,
+};
 pub use signature::{InputSignature, Order, OutputSignature, SavedSignature, Signature};
 
 /// A differentiable function, as [`custom_function`](crate::custom_function) defines it.

@@ -154,6 +154,8 @@ pub struct InputSignature {
     pub in_place: bool,
     /// Whether it has a gradient.
     pub differentiable: bool,
+    /// The declared shape, as it is written: `[n, i]`.
+    pub shape: Option<&'static str>,
 }
 
 impl InputSignature {
@@ -167,6 +169,7 @@ impl InputSignature {
             list: false,
             in_place: false,
             differentiable: true,
+            shape: None,
         }
     }
 
@@ -211,6 +214,15 @@ impl InputSignature {
             ..self
         }
     }
+
+    /// Sets the declared shape.
+    #[must_use]
+    pub const fn shape(self, shape: &'static str) -> Self {
+        Self {
+            shape: Some(shape),
+            ..self
+        }
+    }
 }
 
 /// A result of `apply`.
@@ -233,6 +245,8 @@ pub struct OutputSignature {
     pub list: bool,
     /// Whether it has a gradient.
     pub differentiable: bool,
+    /// The declared shape, as it is written: `[n, (l - k) / stride + 1]`.
+    pub shape: Option<&'static str>,
 }
 
 impl OutputSignature {
@@ -243,6 +257,7 @@ impl OutputSignature {
             ty,
             list: false,
             differentiable: true,
+            shape: None,
         }
     }
 
@@ -258,6 +273,15 @@ impl OutputSignature {
     #[must_use]
     pub const fn list(self) -> Self {
         Self { list: true, ..self }
+    }
+
+    /// Sets the declared shape.
+    #[must_use]
+    pub const fn shape(self, shape: &'static str) -> Self {
+        Self {
+            shape: Some(shape),
+            ..self
+        }
     }
 }
 

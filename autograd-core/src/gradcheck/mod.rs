@@ -5,6 +5,7 @@
 //! `names` finds the function of a wrong derivative. The tests that the macro generates call `generated` and, for a
 //! `#[vmap]` rule, `batch`.
 
+pub(crate) mod adjoint;
 pub(crate) mod batch;
 mod check;
 mod directions;

@@ -20,6 +20,20 @@ pub(super) fn check(
     orders: [u32; 2],
     called_at: &'static Location<'static>,
 ) -> Result<(), Error> {
+    prepared(options, function, inputs, estimated, called_at, |check| {
+        run(check, orders, options.thorough)
+    })
+}
+
+/// Records `function` at `inputs`, and checks it by `checked_by`, whose errors get the names of the function and its inputs.
+pub(super) fn prepared<R>(
+    options: Gradcheck,
+    function: &ErasedFn<'_>,
+    inputs: &[AnyTensor],
+    estimated: &[bool],
+    called_at: &'static Location<'static>,
+    checked_by: impl FnOnce(&Check<'_>) -> Result<R, Error>,
+) -> Result<R, Error> {
     let is_marked = |input: &AnyTensor| input.edge().is_some();
     let any = inputs.iter().any(is_marked);
     let positions: Vec<usize> = (0..inputs.len())
@@ -47,7 +61,7 @@ pub(super) fn check(
         fast: options.fast,
         derived: None,
     };
-    run(&check, orders, options.thorough).map_err(|error| names::named(error, &check))
+    checked_by(&check).map_err(|error| names::named(error, &check))
 }
 
 /// Checks the derivatives of these orders, each as a function. The first by backward passes is always checked.

@@ -13,7 +13,9 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Dimension};
 
 use super::{Where, constant, zeros};
-use crate::kernels::{Formula, GELU_TANH, GELU_TANH_BOUND, Literal, Unary, UnaryLoops, unary};
+use crate::kernels::{
+    Elements, Formula, GELU_TANH, GELU_TANH_BOUND, Literal, Place, Unary, UnaryLoops, unary,
+};
 use crate::{Element, Real, custom_function, tensor::Tensor};
 
 /// The formula of the function `F`, with the values that its forward takes.
@@ -70,10 +72,13 @@ macro_rules! elementary {
         pub struct $Name<T, D>(PhantomData<(T, D)>);
 
         impl Formula<1, 1> for Row<$Name<(), ()>, { count!($($value)*) }> {
+            type Entries = ();
             const OF_ANGLE: bool = count!($($angle)?) == 1;
 
+            fn entries(&self, _: Elements) {}
+
             #[inline(always)]
-            fn at<R: Real>(&self, [$x]: [R; 1]) -> [R; 1]
+            fn at<R: Real>(&self, (): &(), _: Place, [$x]: [R; 1]) -> [R; 1]
             where
                 f64: Literal<R>,
             {

@@ -337,6 +337,9 @@ pub(crate) mod sealed {
         /// Returns whether the number and all of its tangents are 0.
         fn is_zero(&self) -> bool;
 
+        /// Returns the number without tangents.
+        fn plain(self) -> f64;
+
         /// Returns the number, or 0 with the same tangents present: their presence must not depend on values.
         #[must_use]
         fn unless(self, is_zero: bool) -> Self;

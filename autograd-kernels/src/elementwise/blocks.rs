@@ -36,10 +36,15 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: 
         self.0.list_values(note);
     }
 
+    fn list_entries(&self, note: &mut dyn FnMut(&'static str, usize)) {
+        self.0.list_entries(note);
+    }
+
     fn run(
         &self,
         evaluation: Evaluation,
         wanted: Wanted,
+        first: usize,
         inputs: &[&[T]],
         results: Results<'_, '_, T>,
     ) {
@@ -52,28 +57,39 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: 
         };
         match evaluation {
             Evaluation::Values => {
-                let work = ValueWork::<T, F, I, O> { formula, inputs };
+                let work = ValueWork::<T, F, I, O> {
+                    formula,
+                    first,
+                    inputs,
+                };
                 compiled(OneComponent::<_, _, O>(work, results));
             }
             Evaluation::Tangents => {
                 if const { I > 1 || O > 1 } {
-                    let work = TangentWork::<T, F, I, O> { formula, inputs };
+                    let work = TangentWork::<T, F, I, O> {
+                        formula,
+                        first,
+                        inputs,
+                    };
                     compiled(OneComponent::<_, _, O>(work, results));
                 }
             }
-            Evaluation::Partials { order: 1 } => self.first(wanted, inputs, results),
+            Evaluation::Partials { order: 1 } if const { ORDER > 0 } => {
+                self.first(wanted, first, inputs, results);
+            }
             Evaluation::Partials { order: 2 } if const { ORDER > 1 } => {
                 if wanted == Wanted::Inputs {
-                    let work =
-                        PartialWork::<_, _, Second, AllInputs, I, O, I, true>::new(formula, inputs);
+                    let work = PartialWork::<_, _, Second, AllInputs, I, O, I, true>::new(
+                        formula, first, inputs,
+                    );
                     compiled(OneComponent::<_, _, I>(work, results));
                 } else {
-                    let work = PartialWork::new(formula, inputs);
+                    let work = PartialWork::new(formula, first, inputs);
                     compiled(AllComponents::<_, _, Second, I, O>(work, results));
                 }
             }
             Evaluation::Partials { order: 3 } if const { ORDER > 2 } => {
-                let work = PartialWork::new(formula, inputs);
+                let work = PartialWork::new(formula, first, inputs);
                 compiled(AllComponents::<_, _, Third, I, O>(work, results));
             }
             Evaluation::Partials { order } => {
@@ -85,8 +101,13 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: 
 
 impl<F, const I: usize, const O: usize, const ORDER: usize> Blocks<F, I, O, ORDER> {
     /// Writes derivatives of order 1, by a loop for one input alone or for all.
-    fn first<T: Element>(&self, wanted: Wanted, inputs: &[&[T]], results: Results<'_, '_, T>)
-    where
+    fn first<T: Element>(
+        &self,
+        wanted: Wanted,
+        first: usize,
+        inputs: &[&[T]],
+        results: Results<'_, '_, T>,
+    ) where
         F: Formula<I, O>,
     {
         macro_rules! alone {
@@ -94,13 +115,13 @@ impl<F, const I: usize, const O: usize, const ORDER: usize> Blocks<F, I, O, ORDE
                 match wanted {
                     $(Wanted::Input($index) if const { is_one_of($index, I) } => {
                         let work = PartialWork::<_, _, First, OneInput<$index>, I, O, 1, true>::new(
-                            &self.0, inputs,
+                            &self.0, first, inputs,
                         );
                         compiled(OneComponent::<_, _, 1>(work, &mut results[$index..]));
                     })*
                     _ => {
                         let work = PartialWork::<_, _, First, AllInputs, I, O, I, true>::new(
-                            &self.0, inputs,
+                            &self.0, first, inputs,
                         );
                         compiled(OneComponent::<_, _, I>(work, results));
                     }

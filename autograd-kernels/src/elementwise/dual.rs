@@ -217,6 +217,11 @@ impl<R: Real, const N: usize> sealed::Sealed for Dual<R, N> {
     }
 
     #[inline(always)]
+    fn plain(self) -> f64 {
+        self.value.plain()
+    }
+
+    #[inline(always)]
     fn unless(mut self, is_zero: bool) -> Self {
         self.value = self.value.unless(is_zero);
         let mut index = 0;

@@ -230,7 +230,7 @@ pub fn evaluate<T: Element>(
                 for (index, piece) in (0..wanted.len()).filter(is_computed).zip(&mut *pieces) {
                     (written[index], *piece) = take(piece).split_at_mut(length);
                 }
-                function.run(evaluation, run, &inputs, &mut written);
+                function.run(evaluation, run, first + start, &inputs, &mut written);
                 start += length;
             }
         });

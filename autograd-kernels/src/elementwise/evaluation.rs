@@ -52,12 +52,17 @@ pub trait Loops<T: Element>: Send + Sync + sealed::Sealed {
     /// Calls `note` with the type and the size of each value that the formula holds.
     fn list_values(&self, note: &mut dyn FnMut(&'static str, usize));
 
+    /// Calls `note` with the name and the length of each list that has an entry for each element of the results.
+    fn list_entries(&self, note: &mut dyn FnMut(&'static str, usize));
+
     /// Writes all elements of the results that are `wanted` and not empty. Inputs have as many elements, rounded up to
-    /// a multiple of [`LANES`]; an input of at most [`BLOCK`] elements is the same in each block.
+    /// a multiple of [`LANES`]; an input of at most [`BLOCK`] elements is the same in each block. `first` is the index
+    /// of the first element among all.
     fn run(
         &self,
         evaluation: Evaluation,
         wanted: Wanted,
+        first: usize,
         inputs: &[&[T]],
         results: Results<'_, '_, T>,
     );

@@ -17,6 +17,12 @@ macro_rules! functions {
             }
 
             #[inline(always)]
+            fn plain(self) -> f64 {
+                let $x = self;
+                f64::from($unwrap)
+            }
+
+            #[inline(always)]
             fn unless(self, is_zero: bool) -> Self {
                 if is_zero { Self::from(0.0) } else { self }
             }

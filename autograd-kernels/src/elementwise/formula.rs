@@ -1,22 +1,39 @@
 //! The formula of an elementwise function.
 
 use super::dual::Dual;
+use super::entries::{Elements, Place};
 use crate::element::real::{Literal, Real};
 
 /// The formula of an elementwise function, of `I` numbers and with `O` results.
 #[doc(hidden)]
 pub trait Formula<const I: usize, const O: usize>: Send + Sync {
+    /// The entries of a block of elements, in the lists that have one for each element.
+    type Entries;
+
     /// Whether the inputs are angles, of which the formula has the sine or the cosine: loops may then tell the compiler
     /// that they are not large.
     const OF_ANGLE: bool = false;
 
-    /// Computes the formula.
-    fn at<R: Real>(&self, inputs: [R; I]) -> [R; O]
+    /// Returns the entries of a block.
+    fn entries(&self, elements: Elements) -> Self::Entries;
+
+    /// Computes the formula for the element at a place of the block.
+    fn at<R: Real>(&self, entries: &Self::Entries, at: Place, inputs: [R; I]) -> [R; O]
     where
         f64: Literal<R>;
 
+    /// Calls `note` with the name and the length of each list that has an entry for each element.
+    fn list_entries(&self, _note: &mut dyn FnMut(&'static str, usize)) {}
+
     /// Calls `note` with the type and the size of each value that it holds.
     fn list_values(&self, _note: &mut dyn FnMut(&'static str, usize)) {}
+}
+
+/// Returns a number without its derivatives, as an expression that is not differentiated gets it.
+#[doc(hidden)]
+#[inline(always)]
+pub fn plain<R: Real>(number: R) -> f64 {
+    number.plain()
 }
 
 /// Calls `note` with the type and the size of a value.
@@ -30,6 +47,8 @@ pub fn list_value<V>(_value: &V, note: &mut dyn FnMut(&'static str, usize)) {
 #[inline(always)]
 pub fn pulled_back<F: Formula<I, O>, R: Real, const I: usize, const O: usize>(
     formula: &F,
+    entries: &F::Entries,
+    at: Place,
     inputs: [R; I],
     gradients: [R; O],
     held: [bool; I],
@@ -44,7 +63,7 @@ pub fn pulled_back<F: Formula<I, O>, R: Real, const I: usize, const O: usize>(
         };
         input += 1;
     }
-    let results = formula.at(numbers);
+    let results = formula.at(entries, at, numbers);
     let (mut sums, mut outputs) = ([R::from(0.0); I], [R::from(0.0); O]);
     let mut output = 0;
     while output < O {

@@ -28,6 +28,7 @@
 
 mod blocks;
 mod dual;
+mod entries;
 mod evaluate;
 mod evaluation;
 mod floats;
@@ -37,9 +38,10 @@ pub mod unary;
 mod work;
 
 pub use blocks::Blocks;
+pub use entries::{Elements, Entries, Place, entries};
 pub use evaluate::evaluate;
 pub use evaluation::{Evaluation, Loops};
-pub use formula::{Formula, list_value, pulled_back};
+pub use formula::{Formula, list_value, plain, pulled_back};
 pub use unary::{Unary, UnaryLoops};
 
 #[cfg(test)]

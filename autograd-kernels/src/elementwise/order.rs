@@ -2,6 +2,7 @@
 //! order.
 
 use super::dual::Dual;
+use super::entries::Place;
 use super::formula::Formula;
 use crate::element::real::Real;
 
@@ -42,6 +43,8 @@ pub(super) trait Order {
     /// Computes a formula of numbers with these components. Some of several inputs may have no direction.
     fn call<B: Real, F: Formula<I, O>, const N: usize, const I: usize, const O: usize>(
         formula: &F,
+        entries: &F::Entries,
+        at: Place,
         inputs: [Self::Of<Dual<B, N>>; I],
     ) -> [Self::Of<Dual<B, N>>; O];
 }
@@ -63,6 +66,8 @@ macro_rules! orders {
             #[inline(always)]
             fn call<B: Real, F: Formula<I, O>, const N: usize, const I: usize, const O: usize>(
                 formula: &F,
+                entries: &F::Entries,
+        at: Place,
                 inputs: [[Dual<B, N>; $count]; I],
             ) -> [[Dual<B, N>; $count]; O] {
                 let zero = Dual::constant(B::from(0.0));
@@ -72,7 +77,7 @@ macro_rules! orders {
                     numbers[input] = $number(inputs[input], I > 1);
                     input += 1;
                 }
-                let results = formula.at(numbers);
+                let results = formula.at(entries, at, numbers);
                 let mut outputs = [[zero; $count]; O];
                 let mut output = 0;
                 while output < O {

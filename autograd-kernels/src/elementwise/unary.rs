@@ -10,6 +10,7 @@ use std::ops::Range;
 use ndarray::{Array, ArrayView, Dimension};
 
 use super::dual::Dual;
+use super::entries::Place;
 use super::evaluation::BLOCK;
 use super::formula::Formula;
 use crate::element::number::Number;
@@ -36,20 +37,24 @@ pub trait UnaryLoops<T>: Send + Sync + sealed::Sealed {
 mod sealed {
     /// Unsafe code relies on loops that write to all of `out`. Other types cannot promise that.
     pub trait Sealed {}
-    impl<F: super::Formula<1, 1> + Copy> Sealed for F {}
+    impl<F: super::Formula<1, 1, Entries = ()> + Copy> Sealed for F {}
 }
 
 /// Returns the value of a formula.
 #[inline(always)]
-fn value<T: Element, R: Number<T>>(formula: &impl Formula<1, 1>, x: T) -> T {
-    let [value] = formula.at([Dual::<R, 0>::constant(R::of(x))]);
+fn value<T: Element, R: Number<T>>(formula: &impl Formula<1, 1, Entries = ()>, x: T) -> T {
+    let [value] = formula.at(&(), Place(0), [Dual::<R, 0>::constant(R::of(x))]);
     value.value.element()
 }
 
 /// Returns a gradient times the derivative of a formula at a number: 0 where the formula is constant.
 #[inline(always)]
-fn product<T: Element, R: Number<T>>(formula: &impl Formula<1, 1>, gradient: T, x: T) -> T {
-    let [result] = formula.at([Dual::<R, 1>::variable(R::of(x), 0)]);
+fn product<T: Element, R: Number<T>>(
+    formula: &impl Formula<1, 1, Entries = ()>,
+    gradient: T,
+    x: T,
+) -> T {
+    let [result] = formula.at(&(), Place(0), [Dual::<R, 1>::variable(R::of(x), 0)]);
     match result.tangent(0) {
         Some(derivative) => gradient * derivative.element(),
         None => T::zero(),
@@ -60,13 +65,13 @@ fn product<T: Element, R: Number<T>>(formula: &impl Formula<1, 1>, gradient: T, 
 const PART: usize = 1024;
 
 /// Returns whether a formula is computed in parts: its functions of angles have shorter loops for near numbers.
-const fn has_parts<T: Element, F: Formula<1, 1>>() -> bool {
+const fn has_parts<T: Element, F: Formula<1, 1, Entries = ()>>() -> bool {
     F::OF_ANGLE && matches!(T::TYPE, ElementType::F64)
 }
 
 /// Runs a loop that writes to `out`: on all of it or, part by part, with whether all numbers of the part are near.
 #[inline(always)]
-fn by_parts<T: Element, F: Formula<1, 1>, U: Send>(
+fn by_parts<T: Element, F: Formula<1, 1, Entries = ()>, U: Send>(
     x: &[T],
     out: &mut [U],
     run: impl Fn(Range<usize>, &mut [U], bool) + Sync,
@@ -97,7 +102,7 @@ impl<T: Element> Loop for AreNear<'_, T> {
 }
 
 // The closures own the formula, and the loops the closures: see `Loop`.
-impl<T: Element, F: Formula<1, 1> + Copy> UnaryLoops<T> for F {
+impl<T: Element, F: Formula<1, 1, Entries = ()> + Copy> UnaryLoops<T> for F {
     fn values(&self, x: &[T], out: &mut [MaybeUninit<T>]) {
         let formula = *self;
         by_parts::<T, F, _>(x, out, |range, out, is_near| {

@@ -5,6 +5,7 @@ use std::mem::MaybeUninit;
 use std::slice::from_mut;
 
 use super::dual::Dual;
+use super::entries::{Elements, Place};
 use super::evaluation::{BLOCK, LANES, Results};
 use super::formula::Formula;
 use super::order::{AllInputs, Order, Variables};
@@ -43,6 +44,15 @@ impl Part {
         (0..self.padded).map(Place)
     }
 
+    /// Returns its elements among all, of which `first` is that of the results' first.
+    #[inline(always)]
+    fn elements(self, first: usize) -> Elements {
+        Elements {
+            first: first + self.start,
+            count: self.length,
+        }
+    }
+
     /// Returns this part of `N` inputs.
     #[inline(always)]
     fn of<'a, T: Copy, const N: usize>(self, inputs: &[&'a [T]]) -> [Input<'a, T>; N] {
@@ -71,10 +81,6 @@ impl Part {
         }
     }
 }
-
-/// The place of an element in a part, less than [`BLOCK`].
-#[derive(Clone, Copy)]
-pub(super) struct Place(usize);
 
 /// A part of an input, with an element for each place of the part.
 ///
@@ -218,6 +224,7 @@ where
 /// The outputs.
 pub(super) struct ValueWork<'a, T, F, const I: usize, const O: usize> {
     pub(super) formula: &'a F,
+    pub(super) first: usize,
     pub(super) inputs: &'a [&'a [T]],
 }
 
@@ -229,6 +236,7 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize> Work<T>
     #[inline(always)]
     fn each(&self, part: Part, mut sink: impl Sink<T>) {
         let (formula, x) = (self.formula, part.of::<T, I>(self.inputs));
+        let entries = formula.entries(part.elements(self.first));
         for at in part.places() {
             let mut numbers = [Dual::constant(T::Number::from(0.0)); I];
             let mut input = 0;
@@ -239,7 +247,7 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize> Work<T>
                 numbers[input] = Dual::<T::Number, 0>::constant(T::Number::of(value));
                 input += 1;
             }
-            let outputs = formula.at(numbers);
+            let outputs = formula.at(&entries, at, numbers);
             let mut output = 0;
             while output < O {
                 sink.put(0, output, at, outputs[output].value.element());
@@ -252,6 +260,7 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize> Work<T>
 /// The derivatives of the outputs along one direction.
 pub(super) struct TangentWork<'a, T, F, const I: usize, const O: usize> {
     pub(super) formula: &'a F,
+    pub(super) first: usize,
     pub(super) inputs: &'a [&'a [T]],
 }
 
@@ -265,6 +274,7 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize> Work<T>
         let (x, directions) = self.inputs.split_at(I);
         let (x, directions) = (part.of::<T, I>(x), part.of::<T, I>(directions));
         let formula = self.formula;
+        let entries = formula.entries(part.elements(self.first));
         for at in part.places() {
             let mut numbers = [Dual::constant(T::Number::from(0.0)); I];
             let mut input = 0;
@@ -276,7 +286,7 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize> Work<T>
                 numbers[input] = Dual::along(value, [direction], I > 1);
                 input += 1;
             }
-            let outputs = formula.at(numbers);
+            let outputs = formula.at(&entries, at, numbers);
             let mut output = 0;
             while output < O {
                 sink.put(0, output, at, outputs[output].tangents[0].element());
@@ -300,6 +310,7 @@ pub(super) struct PartialWork<
     const ALONE: bool,
 > {
     formula: &'a F,
+    first: usize,
     inputs: &'a [&'a [T]],
     of: PhantomData<(D, V)>,
 }
@@ -307,9 +318,10 @@ pub(super) struct PartialWork<
 impl<'a, T, F, D, V, const I: usize, const O: usize, const N: usize, const ALONE: bool>
     PartialWork<'a, T, F, D, V, I, O, N, ALONE>
 {
-    pub(super) fn new(formula: &'a F, inputs: &'a [&'a [T]]) -> Self {
+    pub(super) fn new(formula: &'a F, first: usize, inputs: &'a [&'a [T]]) -> Self {
         Self {
             formula,
+            first,
             inputs,
             of: PhantomData,
         }
@@ -339,6 +351,7 @@ where
         // A derivative along the only direction of the only input is that direction times a slope. The slope has the
         // same factors as the partial derivatives, which are then computed once.
         let is_factor = const { I == 1 && D::COUNT == 2 };
+        let entries = formula.entries(part.elements(self.first));
         for at in part.places() {
             let zero = Dual::<T::Number, N>::constant(T::Number::from(0.0));
             let mut numbers = [D::filled(zero); I];
@@ -360,7 +373,7 @@ where
                 numbers[input] = components;
                 input += 1;
             }
-            let mut outputs = D::call(formula, numbers);
+            let mut outputs = D::call(formula, &entries, at, numbers);
             let mut output = 0;
             while is_factor && output < O {
                 let along = &mut outputs[output].as_mut()[1];

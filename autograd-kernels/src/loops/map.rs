@@ -1,5 +1,10 @@
 //! Functions of one element or two, element by element.
 
+#![allow(
+    clippy::redundant_closure,
+    reason = "a closure under an attribute is inlined; a reference to a function may not be"
+)]
+
 use std::mem::MaybeUninit;
 
 use ndarray::{Array, ArrayView, Dimension, Zip};

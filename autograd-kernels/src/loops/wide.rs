@@ -3,7 +3,9 @@
 
 #![allow(
     clippy::inline_always,
-    reason = "a loop is compiled for an instruction set if it is inlined into a function that is"
+    clippy::redundant_closure,
+    reason = "a loop is compiled for an instruction set if it is inlined into a function that is; a closure under an \
+              attribute is, and a reference to a function may not be"
 )]
 
 use std::mem::MaybeUninit;

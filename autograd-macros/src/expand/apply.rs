@@ -10,6 +10,7 @@ use syn::{Ident, Type};
 
 use super::backward::nested;
 use super::interface::{finish, is_for_its_value, parameters, returns};
+use super::shapes::{self, Checks};
 use super::tokens::{
     at, element_and_dimension, in_form, is_consumed, local, number, owned, reference,
 };
@@ -131,12 +132,18 @@ fn body(model: &FunctionModel, p: &TokenStream) -> TokenStream {
         quote_spanned!(span=> #p::record(#rule, #edges, #saved, #metas))
     };
     let forward_mode = forward_mode::turn(model, p);
+    let Checks {
+        before: shapes,
+        after: shapes_of_returned,
+    } = shapes::checks(model, p);
     quote! {
         #forward_mode
+        #shapes
         let #edges = #edges_of_inputs;
         let #needs = #needs_of;
         #(#before)*
         #call
+        #shapes_of_returned
         if !#p::any(&#needs) {
             return #plain;
         }

@@ -138,6 +138,7 @@ fn origin(source: Source, model: &FunctionModel, p: &TokenStream) -> TokenStream
             }
             Role::Intermediate => None,
         },
+        Source::Axis(_) => None,
     };
     let Some((variant, index)) = place else {
         return quote!(#p::Origin::Constant);

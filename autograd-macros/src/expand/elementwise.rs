@@ -3,6 +3,7 @@
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::ext::IdentExt as _;
 use syn::{Attribute, FnArg, Ident, Pat, ReturnType, Signature, Type, parse_quote};
 
 use super::interface::tuple;
@@ -143,15 +144,32 @@ fn gradient(
         inputs,
         expression,
         names,
+        once,
     } = given;
-    let number = &elementwise.number;
+    let number = if *once {
+        quote!(f64)
+    } else {
+        elementwise.number.to_token_stream()
+    };
     let parameters = names.iter().map(|name| {
-        let value = elementwise.values.iter().find(|(value, _)| value == name);
-        let ty = value.map_or_else(|| number.to_token_stream(), |(_, ty)| ty.to_token_stream());
+        let value = elementwise.type_of(name);
+        let ty = value.map_or_else(|| number.clone(), ToTokens::to_token_stream);
         quote!(#name: #ty)
     });
-    let returned = tuple(inputs.iter().map(|_| number.to_token_stream()));
+    let returned = tuple(inputs.iter().map(|_| number.clone()));
     let (name, expression) = (gradient_name(index), whole(expression));
+    if *once {
+        let alias = &elementwise.number;
+        return quote! {
+            #[doc(hidden)]
+            #[allow(unused_parens)]
+            fn #name(#(#parameters),*) -> #returned {
+                #[allow(dead_code)]
+                type #alias = f64;
+                #expression
+            }
+        };
+    }
     quote! {
         #[doc(hidden)]
         #[allow(unused_parens)]
@@ -210,12 +228,26 @@ pub(super) fn loops(
     let values = elementwise.values.iter();
     let listed = values.map(|(name, _)| quote!(#p::list_value(&self.#name, #note);));
     let list = list_values(elementwise, &quote!(#(#listed)*), &note);
+    let lists = list_entries(elementwise, &note);
+    let [entries, at] = if elementwise.entries.is_empty() {
+        [quote!(_), quote!(_)]
+    } else {
+        block_of_entries().map(ToTokens::into_token_stream)
+    };
+    let block = entries_of(elementwise, p);
     quote! {
         struct #name { #(#fields),* }
 
         impl #p::Formula<#inputs, #outputs> for #name {
+            #block
+
             #[inline(always)]
-            fn at<#real: #p::Real>(&self, [#(#numbers),*]: [#real; #inputs]) -> [#real; #outputs]
+            fn at<#real: #p::Real>(
+                &self,
+                #entries: &Self::Entries,
+                #at: #p::Place,
+                [#(#numbers),*]: [#real; #inputs],
+            ) -> [#real; #outputs]
             where
                 f64: #p::Literal<#real>,
             {
@@ -223,6 +255,7 @@ pub(super) fn loops(
             }
 
             #list
+            #lists
         }
 
         #gradients
@@ -235,6 +268,55 @@ fn list_values(elementwise: &Elementwise, body: &TokenStream, note: &Ident) -> O
         quote! {
             fn list_values(&self, #note: &mut dyn ::core::ops::FnMut(&'static str, usize)) {
                 #body
+            }
+        }
+    })
+}
+
+/// Generates the entries of a block of elements, one of each list that has one for each element.
+fn entries_of(elementwise: &Elementwise, p: &TokenStream) -> TokenStream {
+    if elementwise.entries.is_empty() {
+        return quote! {
+            type Entries = ();
+
+            #[inline(always)]
+            fn entries(&self, _: #p::Elements) {}
+        };
+    }
+    let elements = local("elements");
+    let types = elementwise.entries.iter().map(|(_, ty)| {
+        let lasting = lasting(ty);
+        quote_spanned!(at(ty)=> #p::Entries<#lasting>)
+    });
+    let blocks = elementwise.entries.iter().map(|(name, ty)| {
+        let (lasting, list) = (lasting(ty), quote!(&self.#name));
+        quote_spanned!(at(ty)=> #p::entries::<#lasting>(#list, #elements))
+    });
+    quote! {
+        type Entries = (#(#types,)*);
+
+        #[inline(always)]
+        fn entries(&self, #elements: #p::Elements) -> Self::Entries {
+            (#(#blocks,)*)
+        }
+    }
+}
+
+/// Returns the names of the entries of a block of elements, and of the place of the element in it.
+fn block_of_entries() -> [Ident; 2] {
+    ["entries", "at"].map(local)
+}
+
+/// Generates the function that lists the values with an entry for each element, where there are any.
+fn list_entries(elementwise: &Elementwise, note: &Ident) -> Option<TokenStream> {
+    let notes = elementwise.entries.iter().map(|(name, _)| {
+        let text = name.unraw().to_string();
+        quote!(#note(#text, self.#name.len());)
+    });
+    (!elementwise.entries.is_empty()).then(|| {
+        quote! {
+            fn list_entries(&self, #note: &mut dyn ::core::ops::FnMut(&'static str, usize)) {
+                #(#notes)*
             }
         }
     })
@@ -266,38 +348,40 @@ fn gradients_formula(
         !elementwise.differentiable[input] || given.any(|given| given.inputs.contains(&input))
     };
     let held = (0..inputs).map(is_held);
-    let sums = local("sums");
-    let returned = forward.differentiable_outputs();
-    let steps = elementwise
-        .replaced
-        .iter()
-        .enumerate()
-        .map(|(index, given)| {
-            let function = gradient_name(index);
-            let arguments = given.names.iter().map(|name| {
-                let is_it = |other: &Ident| other == name;
-                let input = elementwise
-                    .inputs
-                    .iter()
-                    .position(is_it)
-                    .map(|input| &x[input]);
-                let gradient = returned
-                    .iter()
-                    .position(|(output, _)| output.gradient_name() == *name);
-                let output = returned.iter().position(|(output, _)| output.name == *name);
-                let number = input
-                    .or(gradient.map(|output| &g[output]))
-                    .or(output.map(|output| &y[output]));
-                let number = number.map(ToTokens::to_token_stream);
-                number.or_else(|| value(name, elementwise, &quote!(self.0)))
+    let (sums, [entries, at]) = (local("sums"), block_of_entries());
+    let real = local("R");
+    let of = elementwise.replaced.iter().enumerate();
+    let call = quote!(<#ident<#(#units),*>>);
+    let steps = of.map(|(index, given)| {
+        let arguments = given.names.iter().map(|name| {
+            let number = name_of(name, elementwise, forward, [&x, &g, &y]);
+            let number = number.map(|number| {
+                if given.once {
+                    quote!(#p::plain(#number))
+                } else {
+                    number.to_token_stream()
+                }
             });
-            let places = given.inputs.iter().map(|&input| number(input));
-            let places = tuple(places.map(|place| quote!(#sums[#place])));
-            quote!(#places = <#ident<#(#units),*>>::#function(#(#arguments),*);)
+            number.or_else(|| value(name, elementwise, &quote!(self.0)))
         });
-    let both = number(inputs + outputs);
-    let inputs = number(inputs);
-    let (real, note) = (local("R"), local("note"));
+        let function = gradient_name(index);
+        let call = quote!(#call::#function(#(#arguments),*));
+        let places = given.inputs.iter().map(|&input| number(input));
+        let places = places.map(|place| quote!(#sums[#place]));
+        if given.once {
+            let plain = numbered("plain", given.inputs.len());
+            let pattern = tuple(plain.iter().map(ToTokens::to_token_stream));
+            return quote! {
+                let #pattern = #call;
+                #(#places = <#real as ::core::convert::From<f64>>::from(#plain);)*
+            };
+        }
+        let places = tuple(places);
+        quote!(#places = #call;)
+    });
+    let (both, of_outputs) = (number(inputs + outputs), number(outputs));
+    let (inputs, elements) = (number(inputs), local("elements"));
+    let note = local("note");
     let list = list_values(
         elementwise,
         &quote!(#p::Formula::list_values(&self.0, #note);),
@@ -307,14 +391,26 @@ fn gradients_formula(
         struct #name(#formula);
 
         impl #p::Formula<#both, #inputs> for #name {
+            type Entries = <#formula as #p::Formula<#inputs, #of_outputs>>::Entries;
+
+            #[inline(always)]
+            fn entries(&self, #elements: #p::Elements) -> Self::Entries {
+                #p::Formula::entries(&self.0, #elements)
+            }
+
             #[inline(always)]
             #[allow(unused_variables)]
-            fn at<#real: #p::Real>(&self, [#(#x,)* #(#g),*]: [#real; #both]) -> [#real; #inputs]
+            fn at<#real: #p::Real>(
+                &self,
+                #entries: &Self::Entries,
+                #at: #p::Place,
+                [#(#x,)* #(#g),*]: [#real; #both],
+            ) -> [#real; #inputs]
             where
                 f64: #p::Literal<#real>,
             {
                 let (mut #sums, [#(#y),*]) =
-                    #p::pulled_back(&self.0, [#(#x),*], [#(#g),*], [#(#held),*]);
+                    #p::pulled_back(&self.0, #entries, #at, [#(#x),*], [#(#g),*], [#(#held),*]);
                 #(#steps)*
                 #sums
             }
@@ -324,8 +420,31 @@ fn gradients_formula(
     }
 }
 
-/// Returns a value of the formula `of`, as its function takes it.
+/// Returns the variable of a name in a given gradient: an input, a gradient of an output, or an output.
+fn name_of<'a>(
+    name: &Ident,
+    elementwise: &Elementwise,
+    forward: &Forward,
+    [x, g, y]: [&'a [Ident]; 3],
+) -> Option<&'a Ident> {
+    let returned = forward.differentiable_outputs();
+    let input = elementwise.inputs.iter().position(|input| input == name);
+    let mut outputs = returned.iter();
+    let gradient = outputs.position(|(output, _)| output.gradient_name() == *name);
+    let output = returned.iter().position(|(output, _)| output.name == *name);
+    input
+        .map(|input| &x[input])
+        .or(gradient.map(|output| &g[output]))
+        .or(output.map(|output| &y[output]))
+}
+
+/// Returns a value of the formula `of`, as its function takes it for one element.
 fn value(name: &Ident, elementwise: &Elementwise, of: &TokenStream) -> Option<TokenStream> {
+    let mut lists = elementwise.entries.iter();
+    if let Some(place) = lists.position(|(value, _)| value == name) {
+        let ([entries, at], place) = (block_of_entries(), number(place));
+        return Some(quote!(#entries.#place.at(#at)));
+    }
     let (_, ty) = elementwise.values.iter().find(|(value, _)| value == name)?;
     let span = at(ty);
     Some(match Passing::of(ty) {

@@ -6,7 +6,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::Ident;
 
-use super::{apply, batch, context, elementwise, impls, short, signature, tokens};
+use super::{apply, batch, context, elementwise, impls, shapes, short, signature, tokens};
 use crate::model::{Backward, FunctionKind};
 use crate::spell::has_word;
 use crate::strip;
@@ -40,16 +40,18 @@ pub(crate) fn function(
     let root = tokens::runtime(definition, default_crate);
     let p = &tokens::private();
     let is_whole = |backward: &&Backward| !flawed.contains(&backward.function.ident);
-    let gradients = short::gradients(backwards.iter().filter(is_whole));
+    let gradients = short::gradients(backwards.iter().filter(is_whole), std::iter::empty());
     let attributes = quote!(#[doc(hidden)] #[allow(unused_variables, dead_code)]);
     let apply = apply::method(forward, &attributes, &inert(), p);
     let batch = rejected
         .batch
         .as_ref()
         .map(|batch| batch::method(definition, forward, batch, &attributes, &inert(), p));
+    let output_shape =
+        (!forward.shapes.are_none()).then(|| shapes::method(forward, &attributes, &inert(), p));
     let signature = signature::fallback(definition, forward, p);
     let needs_input_grad = context::needs_input_grad(definition, forward);
-    let functions = quote!(#gradients #apply #batch);
+    let functions = quote!(#gradients #apply #batch #output_shape);
     let impls = impls(definition, forward, &root, [&functions, &signature]);
     let context = context::fallback(definition, forward, &root);
     let name = validate::struct_of_gradients(definition);

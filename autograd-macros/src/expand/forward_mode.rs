@@ -4,17 +4,17 @@
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
-use syn::Ident;
 use syn::ext::IdentExt as _;
+use syn::{Ident, Type};
 
 use super::interface::{self, gathered, returns};
 use super::tokens::{at, in_form, is_consumed, local, reference};
-use super::{backward, save};
+use super::{backward, save, shapes};
 use crate::model::{
     Derivative, Forward, FunctionModel, Input, Parameter, Returned, Role, Source, TensorInput,
     Wants,
 };
-use crate::types::{Form, Kind};
+use crate::types::{Form, Kind, peel};
 
 /// Returns the name of the function, which is beside those of the block.
 fn name(forward: &Forward) -> Ident {
@@ -75,6 +75,9 @@ pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let outputs = forward.outputs().map(|output| &output.name);
     let outputs = interface::tuple(outputs.map(|name| quote!(#name)));
     let finish = finish(model, p);
+    let is_axis = |source| matches!(source, Source::Axis(_));
+    let asks_for_axes = jvp.as_ref().is_some_and(|jvp| jvp.sources().any(is_axis));
+    let axes = asks_for_axes.then(|| shapes::of_primals(model, primal, p));
     let (parameter, start, apply) = match applied_at(model) {
         Some(at) => (
             Some(quote!(#at: &'static ::core::panic::Location<'static>,)),
@@ -98,6 +101,7 @@ pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
             let mut #call = #start;
             #(#splits)*
             #(#saved)*
+            #axes
             let #outputs = #apply #question;
             #finish
         }
@@ -331,6 +335,14 @@ fn asked_for(parameter: &Parameter, model: &FunctionModel, p: &TokenStream) -> T
             let kind = forward.source(source).kind;
             borrowed(&variable(source, forward), kind, form)
         }
+        // A length is passed as it is.
+        (Wants::Saved(Source::Axis(axis)), None) => {
+            let (name, reference) = (
+                &forward.shapes.axes[axis].name,
+                matches!(peel(ty), Type::Reference(_)).then(|| quote!(&)),
+            );
+            quote!(#reference #name)
+        }
         (Wants::Saved(source), None) => {
             let saved = saved_variable(forward.source(source).name);
             backward::value(&quote!(#p::saved(&#saved)), ty)
@@ -352,5 +364,6 @@ fn variable(source: Source, forward: &Forward) -> Ident {
             Role::InPlace { input, .. } => primal(&forward.inputs[input]),
             Role::Output { .. } | Role::Intermediate => forward.returned[index].name.clone(),
         },
+        Source::Axis(index) => forward.shapes.axes[index].name.clone(),
     }
 }

@@ -171,7 +171,15 @@ fn run(
     let tolerances = gradcheck.tolerances.iter();
     let tolerances = tolerances.map(|(option, value)| quote!(.#option(#value)));
     let options = quote!(#p::Gradcheck::new() #(#tolerances)*);
-    (!moved.is_empty()).then(|| {
+    if moved.is_empty() {
+        return None;
+    }
+    if model.adjoint.is_some() {
+        return Some(quote! {
+            #p::adjoint(#what, #options, |(#(#moved,)*)| #body, (#(&#moved,)*));
+        });
+    }
+    Some({
         quote! {
             #p::gradcheck(
                 #what, #orders, #options, &[#(#drawn),*],

@@ -3,6 +3,7 @@
 //! The item comes first, as it was written, and is not looked at here. Beside it are:
 //!
 //! - [`apply`]: the function that users call: kernel, node, outputs.
+//! - [`adjoint`]: a linear function turned round, which is its derivative.
 //! - [`batch`]: `apply_batch`, which calls it for each example of a batch.
 //! - [`interface`]: its signature.
 //! - [`save`]: saving, there, what backward functions ask for.
@@ -11,6 +12,7 @@
 //! - [`forward_mode`]: the function that `apply` calls when an input has a tangent.
 //! - [`bounds`]: what generated code needs of the block's parameters.
 //! - [`context`]: the structs for what is saved and for what is needed.
+//! - [`shapes`]: the checks of declared shapes, and `output_shape`.
 //! - [`signature`]: the description that can be looked at when the program runs.
 //! - [`catalogue`]: the entry in the list of all functions of a program.
 //! - [`gradcheck`]: the test that was asked for.
@@ -24,6 +26,7 @@
 //! Local variables have [mixed-site](proc_macro2::Span::mixed_site) hygiene, so that they and the names
 //! of the definition never meet.
 
+mod adjoint;
 mod apply;
 mod backward;
 mod batch;
@@ -37,6 +40,7 @@ mod gradcheck;
 mod interface;
 mod probes;
 mod save;
+mod shapes;
 mod short;
 mod signature;
 mod tokens;
@@ -75,7 +79,9 @@ pub(crate) fn function(
     };
     let (signature, entry) = (signature::function(model, p), catalogue::entry(model, root));
     let probes = probes::constants(model, p);
-    let signature = quote!(#within #signature #entry #probes);
+    let entry = model.is_written.then_some(entry);
+    let turned = adjoint::turned(model, default_crate);
+    let signature = quote!(#within #signature #entry #probes #turned);
     let impls = impls(definition, forward, root, [&functions, &signature]);
     let tests = gradcheck::tests(model, default_crate);
     quote!(#item #beside #impls #tests)
@@ -98,14 +104,20 @@ fn with_backwards(model: &FunctionModel, root: &TokenStream, p: &TokenStream) ->
         (None, context::saved(model, p))
     };
     let by_name = context::gradients(model, root);
-    let gradients = short::gradients(model.backwards.iter());
+    let adjoint = model.adjoint.iter();
+    let gradients = short::gradients(
+        (adjoint.map(|adjoint| &adjoint.function)).chain(&model.backwards),
+        model.adjoint.iter().map(|adjoint| &adjoint.rule),
+    );
     let (apply, batch) = (apply::function(model, p), batch::function(model, p));
     let backward = backward::function(model, p);
     let forward_mode = forward_mode::function(model, p);
+    let shapes = shapes::functions(model, p);
+    let table = shapes::table(model, p);
     [
         quote!(#needs_input_grad #beside #by_name),
-        quote!(#gradients #apply #batch #backward #forward_mode),
-        quote!(#within),
+        quote!(#gradients #apply #batch #backward #forward_mode #shapes),
+        quote!(#within #table),
     ]
 }
 
@@ -153,7 +165,7 @@ fn asked(model: &FunctionModel) -> Vec<&Ident> {
         .chain(by_rule)
         .filter_map(|source| match source {
             Source::Input(input) => Some(&model.forward.inputs[input].name),
-            Source::Returned(_) => None,
+            Source::Returned(_) | Source::Axis(_) => None,
         });
     inputs.collect()
 }

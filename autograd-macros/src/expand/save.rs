@@ -45,6 +45,10 @@ fn save_if_needed(saved: &Saved, forward: &Forward, p: &TokenStream) -> TokenStr
     match saved.source {
         Source::Input(index) => save_input(&forward.inputs[index], forward, &needed, p),
         Source::Returned(index) => save_returned(&forward.returned[index], forward, &needed, p),
+        Source::Axis(index) => {
+            let name = &forward.shapes.axes[index].name;
+            quote!(#p::save_if(#needed, || #p::SavedNumber::new(&#name)))
+        }
     }
 }
 

@@ -141,11 +141,16 @@ fn binds(pattern: &Pat, name: &Ident) -> bool {
     }
 }
 
-/// Generates a function around each gradient that is an expression; with mistakes, nothing calls it.
-pub(super) fn gradients<'a>(backwards: impl Iterator<Item = &'a Backward>) -> TokenStream {
+/// Generates a function around each gradient that is an expression, and around each of `others`; with mistakes, nothing
+/// calls it.
+pub(super) fn gradients<'a>(
+    backwards: impl Iterator<Item = &'a Backward>,
+    others: impl Iterator<Item = &'a Written>,
+) -> TokenStream {
     let mut names = Vec::new();
     let written = backwards
         .filter_map(|backward| backward.written.as_ref())
+        .chain(others)
         // Of two for the same input, a mistake that has been reported, one is enough.
         .filter(|written| {
             let is_first = !names.contains(&&written.sig.ident);

@@ -6,6 +6,7 @@ use syn::Ident;
 use syn::ext::IdentExt as _;
 
 use super::tokens::{local, number};
+use crate::docs;
 use crate::model::{Definition, Forward, FunctionModel, Input, Order, Saved};
 use crate::types::Kind;
 
@@ -52,7 +53,10 @@ fn new(
     p: &TokenStream,
 ) -> TokenStream {
     let name = &definition.name;
-    let inputs = forward.inputs.iter().map(|input| input_signature(input, p));
+    let inputs = forward
+        .inputs
+        .iter()
+        .map(|input| input_signature(input, forward, p));
     let written = forward.in_place().map(|(output, _)| output);
     let outputs = forward.outputs().chain(written).map(|output| {
         let (name, ty) = (output.name.unraw().to_string(), &output.shown);
@@ -62,12 +66,13 @@ fn new(
             quote!(exempt)
         };
         let list = (output.kind == Kind::List).then(|| quote!(.list()));
-        quote!(#p::OutputSignature::#kind(#name, #ty) #list)
+        let shape = docs::shape(&output.name, forward).map(|shape| quote!(.shape(#shape)));
+        quote!(#p::OutputSignature::#kind(#name, #ty) #list #shape)
     });
     quote!(#p::Signature::new(#name, &[#(#inputs),*], &[#(#outputs),*], &[#saved]))
 }
 
-fn input_signature(input: &Input, p: &TokenStream) -> TokenStream {
+fn input_signature(input: &Input, forward: &Forward, p: &TokenStream) -> TokenStream {
     let (name, ty) = (input.name.unraw().to_string(), &input.shown);
     let Some(tensor) = &input.tensor else {
         return quote!(#p::InputSignature::value(#name, #ty));
@@ -76,7 +81,8 @@ fn input_signature(input: &Input, p: &TokenStream) -> TokenStream {
     let list = (tensor.kind == Kind::List).then(|| quote!(.list()));
     let in_place = input.is_in_place().then(|| quote!(.in_place()));
     let exempt = tensor.edge.is_none().then(|| quote!(.exempt()));
-    quote!(#p::InputSignature::tensor(#name, #ty) #optional #list #in_place #exempt)
+    let shape = docs::shape(&input.name, forward).map(|shape| quote!(.shape(#shape)));
+    quote!(#p::InputSignature::tensor(#name, #ty) #optional #list #in_place #exempt #shape)
 }
 
 fn saved_signature(saved: &Saved, forward: &Forward, p: &TokenStream) -> TokenStream {

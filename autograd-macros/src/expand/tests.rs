@@ -109,6 +109,17 @@ fn elementwise_with_values_and_a_gradient() {
 }
 
 #[test]
+fn elementwise_with_an_entry_for_each_element() {
+    let args = quote!(elementwise, grad(x, once) = grad_output * slope(x, label));
+    let item = quote! {
+        fn chosen<T: Real>(x: T, #[each] label: &[i64]) -> T {
+            x * label as f64
+        }
+    };
+    check_text(args, item, &expect_file!["./snapshots/elementwise_each.rs"]);
+}
+
+#[test]
 fn several_outputs() {
     let item = quote! {
         impl LayerNorm {

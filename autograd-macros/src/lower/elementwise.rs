@@ -3,7 +3,7 @@
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens as _, quote};
-use syn::{FnArg, GenericParam, Generics, Pat, PatType, ReturnType, Type, parse_quote};
+use syn::{FnArg, GenericParam, Generics, Ident, Pat, PatType, ReturnType, Type, parse_quote};
 
 use super::{ShortArguments, short};
 use crate::model::{Elementwise, FunctionKind};
@@ -21,6 +21,11 @@ pub(crate) fn block(
     for argument in &mut elementwise.formula.inputs {
         if let FnArg::Typed(parameter) = argument {
             parameter.attrs.retain(|attr| !is_ours(attr));
+            let mut entries = elementwise.entries.iter();
+            let is_its = |entry: &&(Ident, Type)| bound(&parameter.pat) == Some(&entry.0);
+            if let Some((_, entry)) = entries.find(is_its) {
+                *parameter.ty = entry.clone();
+            }
         }
     }
     // Derivatives that are given are those of the formula.

@@ -2,9 +2,11 @@
 //!
 //! - [`short`]: the short form, a free function with an expression for each gradient.
 //! - [`elementwise`]: a formula, which becomes the short form of a function on arrays.
+//! - [`adjoint`]: what follows from the adjoint of a linear function.
 //!
 //! Nothing is judged here. Only this stage rewrites syntax.
 
+pub(crate) mod adjoint;
 pub(crate) mod elementwise;
 pub(crate) mod short;
 
@@ -13,7 +15,7 @@ use crate::parse::Argument;
 /// The arguments of a free function's attribute which, in a block, are those of other attributes.
 #[derive(Default)]
 pub(crate) struct ShortArguments {
-    /// Each `grad(…) = …`.
+    /// Each `grad(…) = …` and `adjoint(…) = …`.
     pub(crate) grads: Vec<Argument>,
     /// The arguments that `#[forward(…)]` has too.
     pub(crate) forward: Vec<Argument>,

@@ -18,7 +18,7 @@ use syn::{
 };
 
 use super::ShortArguments;
-use crate::model::{Definition, Forward, FreeFunction, FunctionKind, Wants, Written};
+use crate::model::{Definition, Forward, FreeFunction, FunctionKind, Source, Wants, Written};
 use crate::parse::{Argument, Function, Helper, ImplBlock, Method, is_ours};
 use crate::spell::{array, camel_case, placed};
 use crate::types::{Form, Kind, Passing};
@@ -86,15 +86,20 @@ pub(super) fn free_function(
     (block, free)
 }
 
-/// Returns `grad(x) = …` as a backward function whose signature is not known yet.
+/// Returns `grad(x) = …` or `adjoint(x) = …` as a function whose signature is not known yet.
 fn gradient(argument: Argument) -> Option<Method> {
     let names = argument.list?;
     let covered = names.iter().filter(|name| name.is_an_input());
     let words: Vec<String> = covered.map(|name| name.name.unraw().to_string()).collect();
-    let ident = format_ident!("grad_{}", words.join("_"), span = argument.name.span());
+    let (prefix, attribute) = if argument.name == "adjoint" {
+        ("adjoint", "adjoint")
+    } else {
+        ("grad", "backward")
+    };
+    let ident = format_ident!("{prefix}_{}", words.join("_"), span = argument.name.span());
     Some(Method {
         attrs: Vec::new(),
-        helpers: vec![helper("backward", names)],
+        helpers: vec![helper(attribute, names)],
         vis: Visibility::Inherited,
         sig: parse_quote!(fn #ident()),
         body: argument.value.to_token_stream(),
@@ -182,6 +187,10 @@ impl Gradient<'_> {
                     Kind::Optional => quote!(::core::option::Option<#ty>),
                     Kind::List => quote!(&[#ty]),
                 });
+            }
+            // A length is a number whatever it is used for.
+            Wants::Saved(Source::Axis(axis)) => {
+                return Some(forward.shapes.axes[axis].ty.to_token_stream());
             }
             Wants::Saved(source) => source,
             // Only a `#[jvp]` rule has any.

@@ -41,6 +41,8 @@ pub(crate) struct Elementwise {
     pub(crate) differentiable: Vec<bool>,
     /// The other parameters, with their types.
     pub(crate) values: Vec<(Ident, Type)>,
+    /// The values that have an entry for each element, with its type.
+    pub(crate) entries: Vec<(Ident, Type)>,
     /// The number of numbers that it returns.
     pub(crate) outputs: usize,
     /// The number of times that it can be differentiated.
@@ -56,6 +58,8 @@ pub(crate) struct Replaced {
     pub(crate) expression: Expr,
     /// The names that it uses.
     pub(crate) names: Vec<Ident>,
+    /// Whether it computes with `f64`, and is not to be differentiated.
+    pub(crate) once: bool,
 }
 
 /// A backward function that is written as one expression.
@@ -65,6 +69,15 @@ pub(crate) struct Written {
 }
 
 impl Elementwise {
+    /// Returns the type that a value has in the formula, which gets one entry of a list that has one for each element.
+    pub(crate) fn type_of(&self, name: &Ident) -> Option<&Type> {
+        let is_it = |(value, _): &&(Ident, Type)| value == name;
+        let entry = self.entries.iter().find(is_it);
+        entry
+            .or_else(|| self.values.iter().find(is_it))
+            .map(|(_, ty)| ty)
+    }
+
     /// Returns the type parameter that stands for the rank of all tensors.
     pub(crate) fn rank(&self) -> Ident {
         let rank = if self.number == "D" { "Dim" } else { "D" };

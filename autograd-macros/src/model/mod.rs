@@ -6,10 +6,13 @@
 
 mod gradcheck;
 mod kind;
+mod shapes;
 
 pub(crate) use gradcheck::{Concrete, Draw, Gradcheck, Sample, Within};
 pub(crate) use kind::{Elementwise, FreeFunction, FunctionKind, Replaced, Written};
+pub(crate) use shapes::{Axis, Computed, Declared, Length, Shape, Shapes};
 
+use proc_macro2::TokenStream;
 use syn::ext::IdentExt as _;
 use syn::{Attribute, Generics, Ident, Path, Type, Visibility};
 
@@ -27,7 +30,10 @@ pub(crate) struct FunctionModel {
     pub(crate) jvp: Option<Derivative>,
     pub(crate) vmap: Option<Vmap>,
     pub(crate) batch: Option<Batch>,
-    /// The values that backward functions ask for, in the order inputs, outputs, intermediates.
+    pub(crate) adjoint: Option<Adjoint>,
+    /// Whether the function is the author's, not one that was made for it.
+    pub(crate) is_written: bool,
+    /// The values that backward functions ask for, in the order inputs, outputs, intermediates, axes.
     pub(crate) saved: Vec<Saved>,
     pub(crate) order: Order,
     /// The tests that are to be generated.
@@ -75,6 +81,7 @@ pub(crate) struct Forward {
     pub(crate) tuple: bool,
     /// The written `Result<…>`, if it returns one.
     pub(crate) fallible: Option<Type>,
+    pub(crate) shapes: Shapes,
 }
 
 /// A parameter of forward.
@@ -169,6 +176,18 @@ pub(crate) struct Vmap {
     pub(crate) is_fallible: bool,
 }
 
+/// A linear function and its adjoint.
+pub(crate) struct Adjoint {
+    /// The adjoint, as the author wrote it.
+    pub(crate) function: Backward,
+    /// The rule for forward mode, which is generated.
+    pub(crate) rule: Written,
+    /// The function turned round.
+    pub(crate) turned: Box<FunctionModel>,
+    /// The block of that function, without our attributes.
+    pub(crate) block: TokenStream,
+}
+
 /// `batch(…)`: `apply_batch` is generated.
 pub(crate) struct Batch {
     /// For each input of forward, whether the examples have their own, along the first axis; they share the others.
@@ -192,7 +211,7 @@ pub(crate) enum Wants {
     Gradient(usize),
     /// The tangent of the differentiable input of this number.
     Tangent(usize),
-    /// An input, an output or an intermediate.
+    /// An input, an output, an intermediate or the length of an axis.
     Saved(Source),
     /// The flags of the inputs that need a gradient.
     NeedsInputGrad,
@@ -200,11 +219,12 @@ pub(crate) enum Wants {
     Context,
 }
 
-/// An input, or something that forward returns.
+/// An input, something that forward returns, or the length of an axis.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
     Input(usize),
     Returned(usize),
+    Axis(usize),
 }
 
 /// Something that `apply` saves for backward functions.
@@ -338,6 +358,7 @@ impl Forward {
         generated
             .or_else(|| Some(Wants::Saved(Source::Input(input()?))))
             .or_else(|| Some(Wants::Saved(Source::Returned(returned()?))))
+            .or_else(|| Some(Wants::Saved(Source::Axis(self.shapes.axis(name)?))))
             // Last: an input or output may have that name.
             .or_else(|| (!in_jvp && name == "context").then_some(Wants::Context))
     }
@@ -356,6 +377,7 @@ impl Forward {
         let returned = self.returned.iter();
         let visible = returned.filter(|one| !in_jvp || one.role != Role::Intermediate);
         names.extend(visible.map(|one| one.name.to_string()));
+        names.extend(self.shapes.axes.iter().map(|axis| axis.name.to_string()));
         if !in_jvp {
             names.push("needs_input_grad".to_owned());
         }
@@ -381,13 +403,16 @@ impl Forward {
             .is_some_and(|edge| covers == [edge])
     }
 
-    /// Returns all that can be saved, in the order inputs, outputs, intermediates.
+    /// Returns all that can be saved, in the order inputs, outputs, intermediates, axes.
     pub(crate) fn sources(&self) -> impl Iterator<Item = Source> {
         let inputs = (0..self.inputs.len()).map(Source::Input);
-        inputs.chain((0..self.returned.len()).map(Source::Returned))
+        let axes = (0..self.shapes.axes.len()).map(Source::Axis);
+        inputs
+            .chain((0..self.returned.len()).map(Source::Returned))
+            .chain(axes)
     }
 
-    /// Returns the input, output or intermediate that a source names.
+    /// Returns the input, output, intermediate or axis that a source names.
     pub(crate) fn source(&self, source: Source) -> Named<'_> {
         match source {
             Source::Input(index) => {
@@ -407,6 +432,15 @@ impl Forward {
                     ty: &returned.ty,
                     tensor: returned.tensor.as_ref(),
                     kind: returned.kind,
+                }
+            }
+            Source::Axis(index) => {
+                let axis = &self.shapes.axes[index];
+                Named {
+                    name: &axis.name,
+                    ty: &axis.ty,
+                    tensor: None,
+                    kind: Kind::Single,
                 }
             }
         }
@@ -447,7 +481,7 @@ impl Returned {
     }
 }
 
-/// An input, an output or an intermediate, by its name.
+/// An input, an output, an intermediate or an axis, by its name.
 #[derive(Clone, Copy)]
 pub(crate) struct Named<'a> {
     pub(crate) name: &'a Ident,
@@ -469,7 +503,7 @@ impl Derivative {
         self.requests(wants).next().is_some()
     }
 
-    /// Returns the inputs, outputs and intermediates that it asks for.
+    /// Returns the inputs, outputs, intermediates and axes that it asks for.
     pub(crate) fn sources(&self) -> impl Iterator<Item = Source> {
         self.parameters
             .iter()

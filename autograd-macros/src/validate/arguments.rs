@@ -17,10 +17,11 @@ pub(super) fn custom_function(
     in_block: bool,
     diagnostics: &mut Diagnostics,
 ) -> FunctionOptions {
-    const COMMON: [&str; 4] = ["name", "crate", "gradcheck", "batch"];
-    const SHORT: [&str; 6] = [
+    const COMMON: [&str; 5] = ["name", "crate", "gradcheck", "batch", "shapes"];
+    const SHORT: [&str; 7] = [
         "elementwise",
         "grad",
+        "adjoint",
         "higher_order",
         "outputs",
         "saves",
@@ -46,6 +47,7 @@ pub(super) fn custom_function(
         match argument.name.to_string().as_str() {
             "name" => options.name = text(argument, diagnostics),
             "batch" => options.batch = name_list(argument, diagnostics),
+            "shapes" => options.shapes = Some(argument.clone()),
             _ => options.runtime = runtime(argument, diagnostics),
         }
     }
@@ -81,7 +83,7 @@ fn short_form(
 ) -> (ShortArguments, Option<usize>) {
     let (grads, others): (Vec<_>, Vec<_>) = arguments
         .into_iter()
-        .partition(|argument| argument.name == "grad");
+        .partition(|argument| argument.name == "grad" || argument.name == "adjoint");
     for argument in &grads {
         is_a_gradient(argument, diagnostics);
     }
@@ -225,6 +227,9 @@ fn belongs_to_a_function(name: &Ident, diagnostics: &mut Diagnostics) {
         "elementwise" => {
             "write an elementwise function: `fn name<T: Real>(x: T) -> T { … }`".to_owned()
         }
+        "adjoint" => {
+            "write a function for the adjoint: `#[adjoint(x)] fn adjoint(…) -> …`".to_owned()
+        }
         "higher_order" => "write the backward functions on `&Tensor…`, and remove it".to_owned(),
         _ => format!("write `#[forward({name}(…))]` above the forward function"),
     };
@@ -242,14 +247,16 @@ fn belongs_to_a_function(name: &Ident, diagnostics: &mut Diagnostics) {
 fn is_a_gradient(argument: &Argument, diagnostics: &mut Diagnostics) {
     let names_an_input = |list: &Vec<Argument>| list.iter().any(Argument::is_an_input);
     if !argument.list.as_ref().is_some_and(names_an_input) {
-        let message = "`grad` must name the input whose gradient it gives; write `grad(x) = …`";
-        diagnostics.error(&argument.name, message);
+        let name = &argument.name;
+        let message =
+            format!("`{name}` must name the input whose gradient it gives; write `{name}(x) = …`");
+        diagnostics.error(name, message);
     } else if argument.value.is_none() {
         let names = argument.list.iter().flatten();
         let names: Vec<String> = names.map(|name| name.name.to_string()).collect();
-        let names = names.join(", ");
-        let message = format!("`grad({names})` has no expression; write `grad({names}) = …`");
-        diagnostics.error(&argument.name, message);
+        let (name, names) = (&argument.name, names.join(", "));
+        let message = format!("`{name}({names})` has no expression; write `{name}({names}) = …`");
+        diagnostics.error(name, message);
     }
 }
 

@@ -8,7 +8,7 @@ use super::coverage::Covers;
 use super::options::BackwardOptions;
 use super::outputs::as_output;
 use super::parameters::{self, as_tensor, named};
-use super::{agreement, bodies, forms};
+use super::{adjoint, agreement, bodies, forms};
 use crate::diagnostics::{did_you_mean, list};
 use crate::model::{Backward, Derivative, Forward, Parameter, Returned, Role, Source, Wants};
 use crate::parse::Method;
@@ -129,7 +129,11 @@ pub(super) fn unknown(
     context: &mut Context<'_>,
 ) {
     let forward = context.forward;
-    let names = forward.names(in_jvp);
+    let names = if context.in_adjoint {
+        adjoint::names(forward)
+    } else {
+        forward.names(in_jvp)
+    };
     let text = name.to_string();
     // What rustc advises where a parameter is not used.
     let unused = text
@@ -158,6 +162,8 @@ pub(super) fn unknown(
     });
     let (who, saves) = if in_jvp {
         ("a `#[jvp]` rule may ask for", String::new())
+    } else if context.in_adjoint {
+        ("an adjoint may ask for", String::new())
     } else if context.definition.kind.free().is_some() {
         (
             "a gradient may use",
@@ -293,10 +299,12 @@ fn a_gradient_is_asked_for(
             let message = format!(
                 "`{function}` asks for no gradient of an output, so the incoming gradient would be ignored"
             );
-            let help = format!(
-                "add a parameter named {}, or write `ignores_grad` into `#[backward(…)]`",
-                list(names)
-            );
+            let ignores = if context.in_adjoint {
+                ""
+            } else {
+                ", or write `ignores_grad` into `#[backward(…)]`"
+            };
+            let help = format!("add a parameter named {}{ignores}", list(names));
             context
                 .diagnostics
                 .error_with_help(function, &message, &help);

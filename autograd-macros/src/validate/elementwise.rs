@@ -16,7 +16,9 @@ use crate::model::{Elementwise, Replaced};
 use crate::parse::{Argument, meant_on_parameter};
 use crate::show::show;
 use crate::spell::{has_word, local};
-use crate::types::{Floats, bound, bounds_of, is_parameter, last_segment, peel};
+use crate::types::{
+    self, Floats, bound, bounds_of, is_parameter, is_primitive, last_segment, peel, vec_of,
+};
 use crate::uses;
 
 /// The order of an elementwise function that gives none.
@@ -149,6 +151,7 @@ pub(super) fn read(
         values: &parameters.values,
         gradients: &output_names(arguments, outputs),
         outputs: output_values(arguments, outputs),
+        order,
         are_certain: arguments.complete && names_are_read(arguments, outputs),
     };
     let mut replaced = replaced(&arguments.grads, &known, diagnostics);
@@ -162,8 +165,13 @@ pub(super) fn read(
         inputs: parameters.inputs,
         differentiable: parameters.differentiable,
         values: parameters.values,
+        entries: parameters.entries,
         outputs,
-        order,
+        order: if replaced.iter().any(|given| given.once) {
+            1
+        } else {
+            order
+        },
         replaced,
     })
 }
@@ -174,6 +182,7 @@ struct Parameters {
     inputs: Vec<Ident>,
     differentiable: Vec<bool>,
     values: Vec<(Ident, Type)>,
+    entries: Vec<(Ident, Type)>,
 }
 
 /// Reads the parameters.
@@ -194,14 +203,26 @@ fn parameters(
         }
         let is_number = is_a_number(parameter, number, diagnostics);
         let name = bound(&parameter.pat).cloned();
-        if is_number {
-            let is_exempt = |attr: &Attribute| {
-                attr.path().get_ident().and_then(meant_on_parameter) == Some("non_differentiable")
+        let marked = |name: &str| {
+            let is_it = |attr: &&Attribute| {
+                attr.path().get_ident().and_then(meant_on_parameter) == Some(name)
             };
+            parameter.attrs.iter().find(is_it)
+        };
+        if is_number {
+            if let Some(each) = marked("each") {
+                is_an_element_already(each, parameter, number, diagnostics);
+            }
             read.differentiable
-                .push(!parameter.attrs.iter().any(is_exempt));
+                .push(marked("non_differentiable").is_none());
             read.inputs.extend(name);
         } else {
+            if marked("each").is_some()
+                && let Some(entry) = entry(parameter, diagnostics)
+            {
+                read.entries
+                    .extend(name.clone().map(|name| (name, entry.clone())));
+            }
             read.values
                 .extend(name.map(|name| (name, (*parameter.ty).clone())));
         }
@@ -322,6 +343,61 @@ fn is_a_number(parameter: &PatType, number: &Ident, diagnostics: &mut Diagnostic
     false
 }
 
+/// `#[each]` is for values: a number is an element already.
+///
+/// ```text
+/// fn scaled<T: Real>(x: T, #[each] scale: T) -> T
+/// //                         ^^^^ `scale` is an element of a tensor already
+/// ```
+fn is_an_element_already(
+    each: &Attribute,
+    parameter: &PatType,
+    number: &Ident,
+    diagnostics: &mut Diagnostics,
+) {
+    // Of another type it is refused already.
+    if is_parameter(peel(&parameter.ty), number) {
+        let name = show(&parameter.pat);
+        let message = format!("`{name}` is an element of a tensor already; remove the attribute");
+        diagnostics.error(each.path(), message);
+    }
+}
+
+/// What has an entry for each element must be a slice. Returns the type of an entry.
+///
+/// ```text
+/// fn chosen<T: Real>(x: T, #[each] label: i64) -> T
+/// //                                      ^^^ `label` must be a slice with an entry for each element, found `i64`
+/// ```
+fn entry<'a>(parameter: &'a PatType, diagnostics: &mut Diagnostics) -> Option<&'a Type> {
+    let ty = peel(&parameter.ty);
+    if let Some(entry) = types::list_of(ty) {
+        return Some(entry);
+    }
+    let name = show(&parameter.pat);
+    let message = format!(
+        "`{name}` must be a slice with an entry for each element, found `{}`",
+        show(ty)
+    );
+    let target = match ty {
+        Type::Reference(to) => peel(&to.elem),
+        other => other,
+    };
+    let entry = match target {
+        Type::Array(array) => Some(&*array.elem),
+        other => vec_of(other),
+    };
+    let write = match entry {
+        Some(entry) => show(entry),
+        None if is_primitive(target) => show(target),
+        None => "i64".to_owned(),
+    };
+    let help = format!("write `{name}: &[{write}]`; the formula gets one `{write}`");
+    diagnostics.error_with_help(ty, &message, &help);
+    diagnostics.is_doubtful = true;
+    None
+}
+
 /// A value must be one that can be cloned and shared between threads. The compiler would report other types more than
 /// once; this rule finds the usual ones first.
 ///
@@ -440,6 +516,7 @@ struct Known<'a> {
     values: &'a [(Ident, Type)],
     gradients: &'a [Ident],
     outputs: Vec<Ident>,
+    order: usize,
     /// Whether the names of the outputs are certain.
     are_certain: bool,
 }
@@ -476,7 +553,7 @@ fn replaced(grads: &[Argument], known: &Known<'_>, diagnostics: &mut Diagnostics
         options_are_given_once(list.iter(), diagnostics);
         let mistakes = diagnostics.len();
         let mut inputs = Vec::new();
-        let mut ignores = None;
+        let (mut ignores, mut once) = (None, false);
         for Argument { name, .. } in list {
             let place = known.inputs.iter().position(|input| input == name);
             match place {
@@ -495,6 +572,10 @@ fn replaced(grads: &[Argument], known: &Known<'_>, diagnostics: &mut Diagnostics
                     inputs.push(place);
                 }
                 None if name == "ignores_grad" => ignores = Some(name),
+                None if name == "once" => {
+                    once = true;
+                    leaves_one_order(name, known.order, diagnostics);
+                }
                 None if known.values.iter().any(|(value, _)| value == name) => {
                     let message = format!("`{name}` is a value, which has no gradient");
                     diagnostics.error(name, message);
@@ -533,10 +614,26 @@ fn replaced(grads: &[Argument], known: &Known<'_>, diagnostics: &mut Diagnostics
                 inputs,
                 expression: expression.clone(),
                 names,
+                once,
             });
         }
     }
     read
+}
+
+/// A function with a derivative that is not differentiated has no third order.
+///
+/// ```text
+/// #[custom_function(elementwise(order = 3), grad(x, once) = grad_output * slope(x))]
+/// //                                                ^^^^ `once` leaves one derivative, but `order = 3` asks for three
+/// ```
+fn leaves_one_order(once: &Ident, order: usize, diagnostics: &mut Diagnostics) {
+    if order > DEFAULT_ORDER {
+        let message = format!(
+            "`once` leaves one derivative, but `order = {order}` asks for three; remove one of the two"
+        );
+        diagnostics.error(once, message);
+    }
 }
 
 /// A given derivative computes with the inputs, the values, the outputs and their gradients.

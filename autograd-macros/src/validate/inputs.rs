@@ -118,6 +118,7 @@ fn input(
     let is_known = names_its_type(&ty, floats, diagnostics);
     let is_marked = on_parameter(&parameter.attrs, "tensor", diagnostics);
     let exempt = on_parameter(&parameter.attrs, "non_differentiable", diagnostics);
+    is_of_a_formula(&parameter.attrs, definition, diagnostics);
     let is_readable = lookalikes::is_readable(&ty, floats, diagnostics);
     let mistakes = diagnostics.len();
     let mut tensor = match floats.taken(&ty) {
@@ -285,6 +286,24 @@ fn could_be_tensor(ty: &Type, diagnostics: &mut Diagnostics) -> Option<(TensorTy
         return None;
     }
     Some((alias(target), kind))
+}
+
+/// `#[each]` is for elementwise functions.
+///
+/// ```text
+/// fn forward(x: ArrayView1<f32>, #[each] labels: &[i64]) -> Array1<f32>
+/// //                               ^^^^ `#[each]` is for the values of elementwise functions
+/// ```
+fn is_of_a_formula(
+    attributes: &[syn::Attribute],
+    definition: &Definition,
+    diagnostics: &mut Diagnostics,
+) {
+    let each = on_parameter(attributes, "each", diagnostics);
+    if let Some(each) = each.filter(|_| definition.kind.elementwise().is_none()) {
+        let message = "`#[each]` is for the values of elementwise functions; remove the attribute";
+        diagnostics.error(each.path(), message);
+    }
 }
 
 /// `#[non_differentiable]` must exempt something that would have a gradient.

@@ -12,10 +12,10 @@ use syn::{
 use super::inputs::ReadInputs;
 use super::options::{BackwardOptions, ForwardOptions, FunctionOptions};
 use super::outputs::ReadOutputs;
-use super::{arguments, elementwise, formula, lifetimes, parameters};
+use super::{adjoint, arguments, elementwise, formula, lifetimes, parameters};
 use crate::diagnostics::Diagnostics;
 use crate::lower;
-use crate::model::{Definition, Forward, FunctionKind};
+use crate::model::{Definition, Forward, FunctionKind, Shapes};
 use crate::parse::{Argument, Helper, ImplBlock, Item, Method, Part};
 use crate::place::Place;
 use crate::show::show;
@@ -26,6 +26,7 @@ use crate::types::last_segment;
 pub(super) struct Roles<'a> {
     pub(super) forward: Option<(&'a Method, ForwardOptions)>,
     pub(super) backwards: Vec<(&'a Method, BackwardOptions)>,
+    pub(super) adjoint: Option<(&'a Method, BackwardOptions)>,
     pub(super) jvp: Option<&'a Method>,
     pub(super) vmap: Option<&'a Method>,
 }
@@ -162,6 +163,7 @@ pub(super) fn roles<'a>(
     let mut forwards = Vec::new();
     let mut backwards = Vec::new();
     let (mut jvps, mut vmaps) = (Vec::new(), Vec::new());
+    let mut adjoints = Vec::new();
     for method in &block.methods {
         // The short form's own function is beside the type.
         if definition.kind.free().is_none() {
@@ -186,6 +188,10 @@ pub(super) fn roles<'a>(
                 }
                 backwards.push((method, options));
             }
+            Part::Adjoint => {
+                let options = arguments::backward(&helper.arguments, diagnostics);
+                adjoints.push((method, helper, options));
+            }
             Part::Jvp => jvps.push((method, helper)),
             Part::Vmap => vmaps.push((method, helper)),
         }
@@ -194,7 +200,9 @@ pub(super) fn roles<'a>(
     let forward = only_forward(definition, &forwards, is_whole, diagnostics);
     if let Some((method, ..)) = forward
         && backwards.is_empty()
+        && adjoints.is_empty()
         && is_whole
+        && diagnostics.len() == 0
     {
         has_no_backward(definition, block, &method.sig, diagnostics);
     }
@@ -214,11 +222,17 @@ pub(super) fn roles<'a>(
         }
         (method, arguments::forward(&arguments, diagnostics))
     });
+    let others = backwards.iter().map(|(method, _)| *method);
+    let others: Vec<&Method> = others
+        .chain(jvps.iter().map(|(method, _)| *method))
+        .collect();
+    let adjoint = adjoint::only(adjoints, &others, definition, diagnostics);
     let jvp = only_rule("jvp", definition, &jvps, diagnostics);
     let vmap = only_rule("vmap", definition, &vmaps, diagnostics);
     Roles {
         forward,
         backwards,
+        adjoint,
         jvp,
         vmap,
     }
@@ -301,6 +315,7 @@ pub(super) fn forward(
         returned,
         tuple: returns.tuple,
         fallible: returns.fallible,
+        shapes: Shapes::default(),
     }
 }
 

@@ -11,8 +11,10 @@
 //! - [`bounds`]: type parameters that are element types and ranks.
 //! - [`lifetimes`]: tensors are borrowed for one call.
 //! - [`names`]: one thing per name.
+//! - [`shapes`]: the axes of tensors.
 //! - [`coverage`]: each differentiable input has exactly one gradient.
 //! - [`asked`]: the parameters of backward functions and of the `#[jvp]` rule, by name.
+//! - [`adjoint`]: the adjoint of a linear function.
 //! - [`bodies`]: what the tokens of backward functions show.
 //! - [`forms`]: the form in which something is asked for: view, owned, `&Tensor`, optional or not.
 //! - [`agreement`]: rank and element type are the same wherever a name appears.
@@ -25,6 +27,7 @@
 //!
 //! A free function is judged as the block that [`lower`] makes of it.
 
+mod adjoint;
 mod agreement;
 mod arguments;
 mod asked;
@@ -48,6 +51,7 @@ mod outputs;
 mod parameters;
 mod place;
 mod returns;
+mod shapes;
 mod vmap;
 
 use std::ops::Range;
@@ -61,10 +65,10 @@ use syn::{Ident, ReturnType, Signature};
 use crate::diagnostics::Diagnostics;
 use crate::lower;
 use crate::model::{
-    Backward, Batch, Definition, Derivative, Forward, FunctionKind, FunctionModel, Input, Order,
-    Saved, Source, Vmap, Wants,
+    Adjoint, Backward, Batch, Definition, Derivative, Forward, FunctionKind, FunctionModel, Input,
+    Order, Saved, Source, Vmap, Wants,
 };
-use crate::parse::{Attributes, ImplBlock, Item, Method};
+use crate::parse::{Argument, Attributes, ImplBlock, Item, Method};
 use crate::place::{Mistake, Place};
 use crate::types::Floats;
 
@@ -121,6 +125,7 @@ pub(crate) fn function(
         .unzip();
     let asked_for = std::mem::take(&mut options.gradchecks);
     let batched = options.batch.take();
+    let shapes = options.shapes.take();
     let definition = block
         .as_ref()
         .zip(kind)
@@ -131,7 +136,8 @@ pub(crate) fn function(
     let mut gradchecks = Vec::new();
     let mut batch = None;
     if let (Some(block), Some(definition)) = (&block, &definition) {
-        (forward, rules) = functions(block, definition, place, &mut flawed, &mut diagnostics);
+        let of = (definition, shapes.as_ref());
+        (forward, rules) = functions(block, of, place, &mut flawed, &mut diagnostics);
         if let Some(forward) = forward.as_ref().filter(|_| !diagnostics.is_doubtful) {
             let read = |argument| gradcheck::read(argument, definition, forward, &mut diagnostics);
             gradchecks = asked_for.iter().filter_map(read).collect();
@@ -153,6 +159,7 @@ pub(crate) fn function(
                 backwards,
                 jvp,
                 vmap,
+                adjoint,
                 ..
             } = rules;
             let (saved, order) = derivatives(&definition, &forward, &backwards);
@@ -163,6 +170,8 @@ pub(crate) fn function(
                 jvp,
                 vmap,
                 batch,
+                adjoint,
+                is_written: true,
                 saved,
                 order,
                 gradchecks,
@@ -193,11 +202,12 @@ struct Rules {
     backwards: Vec<Backward>,
     jvp: Option<Derivative>,
     vmap: Option<Vmap>,
+    adjoint: Option<Adjoint>,
 }
 
 fn functions(
     block: &ImplBlock,
-    definition: &Definition,
+    (definition, shapes): (&Definition, Option<&Argument>),
     place: &Place,
     flawed: &mut Vec<Ident>,
     diagnostics: &mut Diagnostics,
@@ -220,9 +230,12 @@ fn functions(
     // Parameters of its own have been refused with the roles.
     let has_its_own = item::own_parameters(&method.sig).next().is_some();
     let is_right = diagnostics.len() == mistakes && !has_its_own;
-    let Some(forward) = forward else {
+    let Some(mut forward) = forward else {
         return (None, Rules::default());
     };
+    if let Some(argument) = shapes {
+        forward.shapes = shapes::read(argument, block, definition, &forward, diagnostics);
+    }
     let nothing =
         forward.differentiable().is_empty() || forward.differentiable_outputs().is_empty();
     if nothing || !is_certain {
@@ -247,26 +260,29 @@ fn functions(
         body: &method.body,
         floats: &floats,
         diagnostics,
+        in_adjoint: false,
         elements_differ: false,
         has_strangers: false,
     };
     let is_whole = block.unfinished.is_empty();
+    if let Some((method, options)) = &roles.adjoint {
+        let rules = adjoint::read(method, options, is_right, flawed, &mut context);
+        let vmap = roles
+            .vmap
+            .and_then(|rule| read_vmap(rule, is_right, flawed, &mut context));
+        let rules = Rules {
+            forward_is_right: is_right,
+            vmap,
+            ..rules
+        };
+        return (Some(forward), rules);
+    }
     let backwards = read_backwards(&roles.backwards, is_whole, flawed, &mut context);
     let jvp = roles.jvp.and_then(|rule| {
         names::tangents_have_distinct_names(&forward, context.diagnostics);
         derivative(&rule.sig, &Asker::Jvp, flawed, &mut context)
     });
-    let vmap = roles.vmap.and_then(|rule| {
-        let mistakes = context.diagnostics.len();
-        // It repeats the types of forward, also the wrong ones.
-        let vmap = is_right
-            .then(|| vmap::read(&rule.sig, &mut context))
-            .flatten();
-        if context.diagnostics.len() > mistakes || !is_right {
-            flawed.push(rule.sig.ident.clone());
-        }
-        vmap
-    });
+    let vmap = (roles.vmap).and_then(|rule| read_vmap(rule, is_right, flawed, &mut context));
     if context.has_strangers {
         flawed.push(definition.item().clone());
     }
@@ -279,8 +295,24 @@ fn functions(
         backwards,
         jvp,
         vmap,
+        adjoint: None,
     };
     (Some(forward), rules)
+}
+
+fn read_vmap(
+    rule: &Method,
+    is_right: bool,
+    flawed: &mut Vec<Ident>,
+    context: &mut Context<'_>,
+) -> Option<Vmap> {
+    let mistakes = context.diagnostics.len();
+    // It repeats the types of forward, also the wrong ones.
+    let vmap = is_right.then(|| vmap::read(&rule.sig, context)).flatten();
+    if context.diagnostics.len() > mistakes || !is_right {
+        flawed.push(rule.sig.ident.clone());
+    }
+    vmap
 }
 
 /// Reads forward; `None` if `apply` could not have the same signature. The flag is whether everything in it is certain.

@@ -14,6 +14,8 @@ pub(super) struct FunctionOptions {
     pub(super) gradchecks: Vec<Argument>,
     /// `batch(q, k, v)`
     pub(super) batch: Option<Names>,
+    /// `shapes(x = [n, i], …)`
+    pub(super) shapes: Option<Argument>,
     pub(super) short: ShortArguments,
     /// The order of `elementwise(order = …)`, which makes the function elementwise.
     pub(super) elementwise: Option<usize>,

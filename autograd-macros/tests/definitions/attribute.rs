@@ -1,6 +1,6 @@
 //! Writes `#[custom_function(…)]`, with the check and, in the short form, with gradients and options.
 
-use super::model::{Definition, Kind, Rank};
+use super::model::{Definition, Kind, Rank, Value};
 use super::random::Random;
 use super::text::{Part, Role, Text};
 use super::values;
@@ -25,6 +25,15 @@ pub(crate) fn write(
         let mut path = Text::default();
         path.push(Role::Argument, "    crate = pullback,");
         arguments.push(path);
+    }
+    if !definition.batch.is_empty() {
+        let names = definition.batch.iter();
+        let names: Vec<&str> = names
+            .map(|input| &definition.inputs[*input].name[..])
+            .collect();
+        let mut batch = Text::default();
+        batch.push(Role::Argument, format!("    batch({}),", names.join(", ")));
+        arguments.push(batch);
     }
     for gradient in gradients {
         arguments.push(expression(definition, gradient));
@@ -62,9 +71,12 @@ fn samples(definition: &Definition, random: &mut Random, text: &mut Text) {
     for index in order {
         let input = &definition.inputs[index];
         let sample = match input.kind {
-            Kind::Value(value) => values::example(value).to_owned(),
+            Kind::Value(value) => values::example(value, &definition.shape),
             Kind::List => format!("[{:?}, {:?}]", definition.shape, definition.shape),
-            _ if definition.is_elementwise() && random.chance(20) => {
+            _ if definition.is_elementwise()
+                && random.chance(20)
+                && !definition.takes(Value::Entries) =>
+            {
                 // Stretched along an axis.
                 let mut shape = definition.shape.clone();
                 let axis = random.below(shape.len());

@@ -88,7 +88,7 @@ fn test(definition: &Definition) -> String {
             }
         };
         let argument = match input.kind {
-            Kind::Value(value) => values::example(value).to_owned(),
+            Kind::Value(value) => values::example(value, &definition.shape),
             Kind::List => format!("&[&{}, &{}]", leaf(input.exempt), leaf(input.exempt)),
             Kind::InPlace => {
                 let _ = writeln!(before, "let mut written = &{} * 1.0;", leaf(input.exempt));

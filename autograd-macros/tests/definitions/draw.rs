@@ -48,6 +48,7 @@ pub(crate) fn definition(number: u64) -> Definition {
         backwards: Vec::new(),
         jvp: None,
         vmap: None,
+        batch: Vec::new(),
         twin: None,
     };
     if !elementwise {
@@ -65,6 +66,77 @@ pub(crate) fn definition(number: u64) -> Definition {
     }
     definition.vmap = batch::draw(&definition, random);
     definition
+}
+
+/// Adds options that the mistakes do not know: entries of an elementwise function, `batch(…)`, gradients by name.
+pub(crate) fn with_options(mut definition: Definition, number: u64) -> Definition {
+    let random = &mut Random::new(number ^ 0x0911);
+    if definition.is_elementwise() {
+        if random.chance(50) {
+            entries(&mut definition, random);
+        }
+        return definition;
+    }
+    let may_lack = |output: &Output| {
+        matches!(
+            &output.content,
+            Content::Sum {
+                holds: Holds::Maybe(_),
+                ..
+            }
+        )
+    };
+    let may_be_batched =
+        definition.in_place().is_none() && !definition.outputs.iter().any(may_lack);
+    if may_be_batched && random.chance(50) {
+        let tensors = 0..definition.inputs.len();
+        let mut tensors: Vec<usize> = tensors
+            .filter(|input| !definition.inputs[*input].is_value())
+            .collect();
+        random.shuffle(&mut tensors);
+        tensors.truncate(random.between(1, tensors.len()));
+        definition.batch = tensors;
+    }
+    // The struct has the parameters of its fields, and no others.
+    let is_plain = !definition.takes(Value::Closure) && !definition.takes(Value::Row);
+    let inputs = &definition.inputs;
+    let mut several = definition.backwards.iter_mut().filter(|backward| {
+        let mut covers = backward.covers.iter();
+        backward.covers.len() > 1 && !backward.once && covers.all(|input| !inputs[*input].alias)
+    });
+    if let Some(backward) = several.next()
+        && is_plain
+        && !definition.short
+        && random.chance(60)
+    {
+        backward.by_name = true;
+    }
+    definition
+}
+
+/// Adds a value with an entry for each element, as a factor of some terms.
+fn entries(definition: &mut Definition, random: &mut Random) {
+    let input = definition.inputs.len();
+    definition.inputs.push(Input {
+        name: "of_each".to_owned(),
+        kind: Kind::Value(Value::Entries),
+        optional: false,
+        exempt: false,
+        alias: false,
+        inert: false,
+    });
+    let mut is_used = false;
+    for output in &mut definition.outputs {
+        let Content::Sum { terms, .. } = &mut output.content else {
+            continue;
+        };
+        for term in terms {
+            if !is_used || random.chance(50) {
+                term.factors.push(Factor::Value(input));
+                is_used = true;
+            }
+        }
+    }
 }
 
 /// Makes a coefficient of a derivative wrong.
@@ -390,6 +462,7 @@ fn backwards(definition: &mut Definition, random: &mut Random) {
             plain,
             tensors,
             once: may_be_once && random.chance(10),
+            by_name: false,
         });
     };
     if !definition.short && random.chance(25) {

@@ -2,7 +2,7 @@
 
 use super::formula::{Factor, Term};
 use super::generics::in_brackets;
-use super::model::{Content, Definition, Holds, Input, Intermediate, Kind};
+use super::model::{Content, Definition, Holds, Input, Intermediate, Kind, Value};
 use super::numbers;
 use super::random::Random;
 use super::sum::{self, Operand, Product};
@@ -66,7 +66,12 @@ fn parameter(
 ) -> String {
     let (name, types) = (&input.name, types(definition));
     if let Kind::Value(value) = input.kind {
-        return format!("{name}: {}", values::ty(value, types));
+        let each = if value == Value::Entries {
+            "#[each] "
+        } else {
+            ""
+        };
+        return format!("{each}{name}: {}", values::ty(value, types));
     }
     let form = match input.kind {
         Kind::Owned => Form::Owned,

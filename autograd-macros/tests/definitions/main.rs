@@ -93,13 +93,16 @@ fn numbers() -> Range<u64> {
 }
 
 fn right(number: u64) -> String {
-    let definition = draw::definition(number);
+    let definition = draw::with_options(draw::definition(number), number);
     let text = write::definition(&definition, number);
     checks::module(&module(number), &definition, &text, true)
 }
 
 fn twin(number: u64) -> String {
-    let definition = draw::twin(draw::definition(number), &mut Random::new(number));
+    let definition = draw::twin(
+        draw::with_options(draw::definition(number), number),
+        &mut Random::new(number),
+    );
     let text = write::definition(&definition, number);
     // Only the generated test knows forward mode.
     let tested = definition.twin == Some(Twin::Backward);

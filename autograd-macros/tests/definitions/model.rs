@@ -44,6 +44,8 @@ pub(crate) enum Value {
     Pointer,
     /// `[f64; N]`: their sum, times `N`.
     Row,
+    /// `#[each] name: &[i64]`: an entry for each element, in an elementwise function.
+    Entries,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,6 +152,8 @@ pub(crate) struct Backward {
     pub(crate) tensors: bool,
     /// `once`, perhaps with tensors beside arrays.
     pub(crate) once: bool,
+    /// In the generated struct.
+    pub(crate) by_name: bool,
 }
 
 /// A value with a gradient that forward returns or writes.
@@ -190,6 +194,8 @@ pub(crate) struct Definition {
     pub(crate) jvp: Option<bool>,
     /// The `#[vmap]` function, if there is one: for each input, whether it has an axis for the examples.
     pub(crate) vmap: Option<Vec<bool>>,
+    /// `batch(…)`: the inputs with an axis for the examples.
+    pub(crate) batch: Vec<usize>,
     pub(crate) twin: Option<Twin>,
 }
 

@@ -17,6 +17,7 @@ pub(crate) fn ty(value: Value, types: Types) -> String {
         Value::Closure => "F".to_owned(),
         Value::Pointer => "fn(f64) -> f64".to_owned(),
         Value::Row => format!("[{element}; N]"),
+        Value::Entries => "&[i64]".to_owned(),
     }
 }
 
@@ -50,12 +51,13 @@ pub(crate) fn number(value: Value, name: &str, by_reference: bool, types: Types)
         Value::Settings => types.converted(&format!("{name}.rate")),
         Value::Indices => types.converted(&format!("({name}.sum() as f64)")),
         Value::Closure | Value::Pointer => types.converted(&format!("{name}(0.75)")),
+        Value::Entries => format!("({name} as f64)"),
     }
 }
 
-/// Returns an argument of `apply`.
-pub(crate) fn example(value: Value) -> &'static str {
-    match value {
+/// Returns an argument of `apply` for tensors of this shape.
+pub(crate) fn example(value: Value, shape: &[usize]) -> String {
+    let text = match value {
         Value::Number => "1.25",
         Value::Numbers => "&[0.5, 0.25]",
         Value::Count => "2",
@@ -65,5 +67,11 @@ pub(crate) fn example(value: Value) -> &'static str {
         Value::Indices => "&Array1::from(vec![1_usize, 1])",
         Value::Closure | Value::Pointer => "|number| 2.0 * number",
         Value::Row => "[0.5, 0.25]",
-    }
+        Value::Entries => {
+            let elements = 0..shape.iter().product::<usize>();
+            let entries: Vec<usize> = elements.map(|index| index % 3 + 1).collect();
+            return format!("&{entries:?}");
+        }
+    };
+    text.to_owned()
 }

@@ -111,7 +111,8 @@ fn helper_of_forward(definition: &Definition, random: &mut Random, text: &mut Te
 fn gradients(definition: &Definition, index: usize, random: &mut Random) -> Written {
     let part = Part::Backward(index);
     // In the short form a gradient is what it is.
-    let may_lack = !definition.short;
+    let by_name = definition.backwards[index].by_name;
+    let may_lack = !definition.short && !by_name;
     let mut asker = Asker::new(definition, part, random);
     let form = if asker.tensors {
         Form::Tensor
@@ -144,8 +145,21 @@ fn gradients(definition: &Definition, index: usize, random: &mut Random) -> Writ
                 format!("needs_input_grad.{}.then_some({result})", one.name)
             };
         }
+        if by_name {
+            let value = if one.optional {
+                format!("Some({result})")
+            } else {
+                result
+            };
+            result = format!("{}: {value}", one.name);
+        }
         types.push(ty);
         results.push(result);
+    }
+    if by_name {
+        let name = format!("{}Gradients", definition.name);
+        types = vec![format!("{name}{}", Generics::of(definition).arguments())];
+        results = vec![format!("{name} {{ {} }}", results.join(", "))];
     }
     Written {
         part,

@@ -50,6 +50,48 @@ mod a_const_parameter {
     pub fn f<T: Real, const N: usize>(x: T, table: [f64; N]) -> T { x * table[0] }
 }
 
+mod each_of_a_number {
+    use super::*;
+    #[custom_function(elementwise)]
+    pub fn f<T: Real>(x: T, #[each] scale: T) -> T { x * scale }
+}
+
+mod each_of_a_single_value {
+    use super::*;
+    #[custom_function(elementwise)]
+    pub fn f<T: Real>(x: T, #[each] label: i64) -> T { x * label as f64 }
+}
+
+mod each_of_a_vector {
+    use super::*;
+    #[custom_function(elementwise)]
+    pub fn f<T: Real>(x: T, #[each] label: &Vec<usize>) -> T { x * label as f64 }
+}
+
+mod each_of_an_array {
+    use super::*;
+    #[custom_function(elementwise)]
+    pub fn f<T: Real>(x: T, #[each] label: &Array1<i64>) -> T { x * label as f64 }
+}
+
+mod each_that_cannot_be_copied {
+    use super::*;
+    #[custom_function(elementwise)]
+    pub fn f<T: Real>(x: T, #[each] name: &[String]) -> T { x * name.len() as f64 }
+}
+
+mod each_twice {
+    use super::*;
+    #[custom_function(elementwise)]
+    pub fn f<T: Real>(x: T, #[each] #[each] label: &[i64]) -> T { x * label as f64 }
+}
+
+mod each_with_arguments {
+    use super::*;
+    #[custom_function(elementwise)]
+    pub fn f<T: Real>(x: T, #[each(x)] label: &[i64]) -> T { x * label as f64 }
+}
+
 mod f64_is_returned {
     use super::*;
     #[custom_function(elementwise)]
@@ -60,6 +102,12 @@ mod gradient_of_a_value {
     use super::*;
     #[custom_function(elementwise, grad(k) = grad_output)]
     pub fn f<T: Real>(x: T, k: f64) -> T { x * k }
+}
+
+mod gradient_once_of_the_third_order {
+    use super::*;
+    #[custom_function(elementwise(order = 3), grad(x, once) = grad_output * 2.0)]
+    pub fn f<T: Real>(x: T) -> T { 2.0 * x }
 }
 
 mod gradient_of_nothing_known {

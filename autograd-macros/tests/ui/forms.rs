@@ -177,6 +177,18 @@ mod boxed_closure {
     }
 }
 
+mod view_of_indices {
+    use super::*;
+    pub struct Chosen;
+    #[custom_function]
+    impl Chosen {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, labels: ArrayView1<usize>) -> Array1<f64> { labels.mapv(|label| x[label]) }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f64>, labels: ArrayView1<usize>) -> Array1<f64> { labels.mapv(|label| grad_output[label]) }
+    }
+}
+
 mod value_that_is_written_to {
     use super::*;
     pub struct Counted;

@@ -14,6 +14,24 @@ mod alias_without_tensor {
     }
 }
 
+mod each_of_a_function_of_arrays {
+    use super::*;
+    #[custom_function(grad(x) = &grad_output * labels[0] as f64)]
+    pub fn scaled(x: ArrayView1<f64>, #[each] labels: &[i64]) -> Array1<f64> { &x * labels[0] as f64 }
+}
+
+mod each_of_a_tensor {
+    use super::*;
+    pub struct Double;
+    #[custom_function]
+    impl Double {
+        #[forward]
+        pub fn forward(#[each] x: ArrayView2<f64>) -> Array2<f64> { &x * 2.0 }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView2<f64>) -> Array2<f64> { &grad_output * 2.0 }
+    }
+}
+
 mod hidden_in_a_tuple {
     use super::*;
     pub struct Add;
@@ -23,6 +41,19 @@ mod hidden_in_a_tuple {
         pub fn forward(x: ArrayView1<f64>, pair: (ArrayView1<f64>, ArrayView1<f64>)) -> Array1<f64> {
             &x + &pair.0 + &pair.1
         }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f64>) -> Array1<f64> { grad_output.to_owned() }
+    }
+}
+
+mod map_of_tensors {
+    use super::*;
+    use std::collections::HashMap;
+    pub struct Sum;
+    #[custom_function]
+    impl Sum {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, others: &HashMap<String, Tensor1<f64>>) -> Array1<f64> { &x * others.len() as f64 }
         #[backward(x)]
         fn backward(grad_output: ArrayView1<f64>) -> Array1<f64> { grad_output.to_owned() }
     }

@@ -251,6 +251,14 @@ mod union {
     }
 }
 
+mod optional_tensor_as_a_field {
+    use super::*;
+    #[derive(Module)]
+    pub struct Scale {
+        weight: Option<Tensor1<f64>>,
+    }
+}
+
 mod tensor_as_a_field {
     use super::*;
     #[derive(Module)]

@@ -76,6 +76,16 @@ mod method_with_self {
     }
 }
 
+mod two_in_a_function {
+    use super::*;
+    fn caller() {
+        #[custom_function(grad(x) = &grad_output * 2.0)]
+        fn twice(x: ArrayView1<f64>) -> Array1<f64> { &x * 2.0 }
+        #[custom_function(grad(x) = &grad_output * 3.0)]
+        fn twice(x: ArrayView1<f64>) -> Array1<f64> { &x * 3.0 }
+    }
+}
+
 mod two_attributes {
     use super::*;
     #[custom_function(grad(x) = &grad_output * 2.0)]

@@ -152,6 +152,12 @@ mod name_that_is_taken {
     pub fn scale(x: ArrayView1<f32>, factor: f32) -> Array1<f32> { &x * factor }
 }
 
+mod name_of_a_macro {
+    use super::*;
+    #[custom_function(grad(x) = vec)]
+    pub fn same(x: ArrayView1<f64>) -> Array1<f64> { x.to_owned() }
+}
+
 mod no_gradients {
     use super::*;
     #[custom_function]

@@ -1,7 +1,7 @@
 //! Each function where it has a kink, at the edge of its domain, far out, and at what is no number: its values and
 //! derivatives are those of the function of tensors of that name.
 
-use pullback::kernels::{Blocks, Evaluation, Formula, Literal, Loops, evaluate};
+use pullback::kernels::{Blocks, Elements, Evaluation, Formula, Literal, Loops, Place, evaluate};
 use pullback::ndarray::{Array1, ArrayViewD};
 use pullback::{Grad, Real, Tensor, Tensor1};
 
@@ -95,7 +95,11 @@ macro_rules! compared {
             struct This;
 
             impl Formula<1, 1> for This {
-                fn at<R: Real>(&self, [$x]: [R; 1]) -> [R; 1]
+                type Entries = ();
+
+                fn entries(&self, _: Elements) {}
+
+                fn at<R: Real>(&self, (): &(), _: Place, [$x]: [R; 1]) -> [R; 1]
                 where
                     f64: Literal<R>,
                 {

@@ -16,12 +16,11 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRu
 use check::{Found, Points, Verdict};
 use tree::{Operation, Tree};
 
+use crate::graphs::cases_or;
+
 /// Tries expressions, `cases` of them unless the environment has a number.
 fn run(cases: u32, check: impl Fn(&Tree, &Points) -> Result<Verdict, String>) {
-    let cases = std::env::var("PROPTEST_CASES")
-        .ok()
-        .and_then(|cases| cases.parse().ok())
-        .unwrap_or(cases);
+    let cases = cases_or(cases);
     let config = Config {
         cases,
         failure_persistence: None,

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use proptest::prelude::*;
 use pullback::Real;
-use pullback::kernels::{Formula, Literal};
+use pullback::kernels::{Elements, Formula, Literal, Place};
 
 /// The number of inputs of an expression.
 pub(super) const INPUTS: usize = 3;
@@ -179,7 +179,11 @@ impl fmt::Debug for Tree {
 }
 
 impl Formula<INPUTS, 1> for Tree {
-    fn at<R: Real>(&self, inputs: [R; INPUTS]) -> [R; 1]
+    type Entries = ();
+
+    fn entries(&self, _: Elements) {}
+
+    fn at<R: Real>(&self, (): &(), _: Place, inputs: [R; INPUTS]) -> [R; 1]
     where
         f64: Literal<R>,
     {

@@ -56,9 +56,14 @@ fn run(of: impl Fn(Kind) -> bool, check: impl Fn(&Program) -> Result<(), String>
 }
 
 fn cases() -> u32 {
+    cases_or(CASES)
+}
+
+/// Returns the number of cases that the environment asks for, or `usual`.
+pub fn cases_or(usual: u32) -> u32 {
     let cases = std::env::var("PROPTEST_CASES");
     let cases = cases.ok().and_then(|cases| cases.parse().ok());
-    cases.unwrap_or(CASES)
+    cases.unwrap_or(usual)
 }
 
 /// Tries `check` on programs of these kinds of steps.

@@ -10,6 +10,7 @@ use safetensors::SafeTensors;
 
 use super::files::Folder;
 use super::{bits, model};
+use crate::graphs::cases_or;
 
 /// A change of a byte or of the length.
 #[derive(Clone, Debug)]
@@ -78,7 +79,7 @@ fn try_all(path: &Path, bytes: &[u8]) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases_or(2000), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn damaged_files_are_read_whole_or_refused(damages in prop::collection::vec(damage(), 1..4)) {

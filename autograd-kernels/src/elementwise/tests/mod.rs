@@ -18,8 +18,12 @@ use crate::testing::numbers;
 struct Two;
 
 impl Formula<3, 2> for Two {
+    type Entries = ();
+
+    fn entries(&self, _: Elements) {}
+
     #[inline(always)]
-    fn at<R: Real>(&self, [x, y, z]: [R; 3]) -> [R; 2]
+    fn at<R: Real>(&self, (): &(), _: Place, [x, y, z]: [R; 3]) -> [R; 2]
     where
         f64: Literal<R>,
     {
@@ -190,8 +194,12 @@ fn missing_arrays_are_zeros() {
 struct One;
 
 impl Formula<1, 1> for One {
+    type Entries = ();
+
+    fn entries(&self, _: Elements) {}
+
     #[inline(always)]
-    fn at<R: Real>(&self, [x]: [R; 1]) -> [R; 1]
+    fn at<R: Real>(&self, (): &(), _: Place, [x]: [R; 1]) -> [R; 1]
     where
         f64: Literal<R>,
     {
@@ -252,7 +260,11 @@ fn derivatives_of_the_inputs_alone_are_those_among_all() {
 struct Panics;
 
 impl Formula<1, 1> for Panics {
-    fn at<R: Real>(&self, [x]: [R; 1]) -> [R; 1]
+    type Entries = ();
+
+    fn entries(&self, _: Elements) {}
+
+    fn at<R: Real>(&self, (): &(), _: Place, [x]: [R; 1]) -> [R; 1]
     where
         f64: Literal<R>,
     {
@@ -290,8 +302,12 @@ fn after_a_panic_everything_works() {
 struct Line;
 
 impl Formula<2, 1> for Line {
+    type Entries = ();
+
+    fn entries(&self, _: Elements) {}
+
     #[inline(always)]
-    fn at<R: Real>(&self, [x, y]: [R; 2]) -> [R; 1]
+    fn at<R: Real>(&self, (): &(), _: Place, [x, y]: [R; 2]) -> [R; 1]
     where
         f64: Literal<R>,
     {
@@ -344,10 +360,13 @@ fn every_element_is_computed_whatever_the_length_and_the_layout() {
 struct Sine;
 
 impl Formula<1, 1> for Sine {
+    type Entries = ();
     const OF_ANGLE: bool = true;
 
+    fn entries(&self, _: Elements) {}
+
     #[inline(always)]
-    fn at<R: Real>(&self, [x]: [R; 1]) -> [R; 1]
+    fn at<R: Real>(&self, (): &(), _: Place, [x]: [R; 1]) -> [R; 1]
     where
         f64: Literal<R>,
     {
@@ -384,7 +403,7 @@ fn an_angle_has_the_same_sine_whatever_angles_are_beside_it() {
 
 struct Of<F>(F);
 
-impl<F: Formula<1, 1> + Copy> Unary for Of<F> {
+impl<F: Formula<1, 1, Entries = ()> + Copy> Unary for Of<F> {
     fn single(&self) -> &dyn UnaryLoops<f32> {
         &self.0
     }

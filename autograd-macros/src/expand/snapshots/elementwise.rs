@@ -88,8 +88,18 @@ const _: () = {
     }
     struct SquashFormula {}
     impl __p::Formula<2, 1> for SquashFormula {
+        type Entries = ();
         #[inline(always)]
-        fn at<R: __p::Real>(&self, [x_0, x_1]: [R; 2]) -> [R; 1]
+        fn entries(&self, _: __p::Elements) {}
+        #[inline(always)]
+        fn at<R: __p::Real>(
+            &self,
+            _: &Self::Entries,
+            _: __p::Place,
+            [x_0,
+            x_1,
+            ]: [R; 2],
+        ) -> [R; 1]
         where
             f64: __p::Literal<R>,
         {

@@ -136,8 +136,18 @@ const _: () = {
         scale: f64,
     }
     impl __p::Formula<2, 1> for QuantizedFormula {
+        type Entries = ();
         #[inline(always)]
-        fn at<R: __p::Real>(&self, [x_0, x_1]: [R; 2]) -> [R; 1]
+        fn entries(&self, _: __p::Elements) {}
+        #[inline(always)]
+        fn at<R: __p::Real>(
+            &self,
+            _: &Self::Entries,
+            _: __p::Place,
+            [x_0,
+            x_1,
+            ]: [R; 2],
+        ) -> [R; 1]
         where
             f64: __p::Literal<R>,
         {
@@ -160,14 +170,29 @@ const _: () = {
     }
     struct QuantizedGradients(QuantizedFormula);
     impl __p::Formula<3, 2> for QuantizedGradients {
+        type Entries = <QuantizedFormula as __p::Formula<2, 1>>::Entries;
+        #[inline(always)]
+        fn entries(&self, elements: __p::Elements) -> Self::Entries {
+            __p::Formula::entries(&self.0, elements)
+        }
         #[inline(always)]
         #[allow(unused_variables)]
-        fn at<R: __p::Real>(&self, [x_0, x_1, g_0]: [R; 3]) -> [R; 2]
+        fn at<R: __p::Real>(
+            &self,
+            entries: &Self::Entries,
+            at: __p::Place,
+            [x_0,
+            x_1,
+            g_0,
+            ]: [R; 3],
+        ) -> [R; 2]
         where
             f64: __p::Literal<R>,
         {
             let (mut sums, [y_0]) = __p::pulled_back(
                 &self.0,
+                entries,
+                at,
                 [x_0, x_1],
                 [g_0],
                 [true, true],

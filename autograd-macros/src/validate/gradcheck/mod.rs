@@ -14,6 +14,9 @@ use crate::model::{
 use crate::parse::Argument;
 use crate::show::show;
 use crate::types::{Content, Kind, Rank, TensorType, is_primitive, last_segment};
+use lengths::Lengths;
+
+mod lengths;
 
 /// The options of `Gradcheck` that a generated test may have, unless an input has their name.
 const TOLERANCES: [&str; 3] = ["eps", "atol", "rtol"];
@@ -38,6 +41,7 @@ pub(super) fn read(
         definition,
         forward,
         given: forward.inputs.iter().map(|_| None).collect(),
+        lengths: Lengths::of(forward),
         parameters: Vec::new(),
         tolerances: Vec::new(),
         estimated: None,
@@ -48,6 +52,7 @@ pub(super) fn read(
         reader.entry(entry);
     }
     if reader.diagnostics.len() == mistakes {
+        reader.shapes_from_axes();
         reader.everything_is_given();
     }
     // The rank of what is missing may be that of others.
@@ -95,6 +100,7 @@ struct Reader<'a> {
     definition: &'a Definition,
     forward: &'a Forward,
     given: Vec<Option<Sample>>,
+    lengths: Lengths,
     /// The types and ranks of the block's parameters, each with the input that determines it.
     parameters: Vec<(Ident, Concrete)>,
     tolerances: Vec<(Ident, Expr)>,
@@ -149,6 +155,7 @@ impl Reader<'_> {
         let (Some(value), None) = (&entry.value, &entry.list) else {
             let is_known = self.is_parameter(name)
                 || input.is_some()
+                || self.forward.shapes.axis(name).is_some()
                 || TOLERANCES.iter().any(|tolerance| name == tolerance);
             if is_known {
                 let message = format!("`{name}` has no value; write `{name} = …`");
@@ -158,8 +165,12 @@ impl Reader<'_> {
             }
             return;
         };
-        if let Some(index) = input {
+        if let Some(axis) = self.forward.shapes.axis(name) {
+            self.is_not_drawn(name, entry.within.as_ref());
+            self.length(axis, name, value);
+        } else if let Some(index) = input {
             self.is_given_once(name, self.given[index].is_some());
+            self.lengths_agree(index, value);
             let within = entry.within.as_ref();
             self.given[index] = Some(self.given(&self.forward.inputs[index], value, within));
         } else if self.is_parameter(name) {
@@ -329,8 +340,18 @@ impl Reader<'_> {
     /// An entry cannot be an option of `Gradcheck`: a generated test always has it, or never.
     fn is_not_an_input(&mut self, name: &Ident) {
         let inputs = self.forward.inputs.iter();
-        let names: Vec<String> = inputs.map(|input| input.name.to_string()).collect();
-        let message = format!("forward has no input named `{name}`");
+        let axes = self.forward.shapes.axes.iter();
+        let axes = axes.map(|axis| axis.name.to_string());
+        let names: Vec<String> = inputs
+            .map(|input| input.name.to_string())
+            .chain(axes)
+            .collect();
+        let no_axis = if self.forward.shapes.axes.is_empty() {
+            ""
+        } else {
+            " and no axis"
+        };
+        let message = format!("forward has no input{no_axis} named `{name}`");
         let text = name.to_string();
         let suggestion = match &text[..] {
             "second_order" => "the second order is always checked where backward takes tensors; ",
@@ -340,7 +361,12 @@ impl Reader<'_> {
             "tol" | "tolerance" | "epsilon" => "its tolerances: `eps`, `atol`, `rtol`; ",
             _ => &did_you_mean(&text, &names),
         };
-        let help = format!("{suggestion}its inputs: {}", list(&names));
+        let what = if no_axis.is_empty() {
+            "its inputs"
+        } else {
+            "its inputs and axes"
+        };
+        let help = format!("{suggestion}{what}: {}", list(&names));
         self.diagnostics.error_with_help(name, &message, &help);
     }
 
@@ -810,7 +836,7 @@ fn draws_from_range(draws: &[Draw]) -> bool {
         .any(|draw| matches!(draw, Draw::Shape(_, Some(_))))
 }
 
-fn shape(expression: &Expr) -> Option<&ExprArray> {
+pub(super) fn shape(expression: &Expr) -> Option<&ExprArray> {
     match peel(expression) {
         Expr::Array(shape) => Some(shape),
         _ => None,

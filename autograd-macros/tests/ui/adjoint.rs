@@ -1,0 +1,238 @@
+use pullback::ndarray::{Array1, ArrayView1, arr1};
+use pullback::prelude::*;
+
+mod asks_for_the_input {
+    use super::*;
+    pub struct Scale;
+    #[custom_function]
+    impl Scale {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, factor: f64) -> Array1<f64> { &x * factor }
+        #[adjoint(x)]
+        fn adjoint(grad_output: ArrayView1<f64>, x: ArrayView1<f64>) -> Array1<f64> { &grad_output * &x }
+    }
+    fn caller(x: &Tensor1<f64>) -> Tensor1<f64> { Scale::apply(x, 2.0) }
+}
+
+mod asks_for_the_output {
+    use super::*;
+    pub struct Scale;
+    #[custom_function]
+    impl Scale {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, factor: f64) -> Array1<f64> { &x * factor }
+        #[adjoint(x)]
+        fn adjoint(grad_output: ArrayView1<f64>, output: ArrayView1<f64>) -> Array1<f64> { &grad_output * &output }
+    }
+}
+
+mod asks_for_an_intermediate {
+    use super::*;
+    pub struct Scale;
+    #[custom_function]
+    impl Scale {
+        #[forward(outputs(y), saves(twice))]
+        pub fn forward(x: ArrayView1<f64>, factor: f64) -> (Array1<f64>, f64) { (&x * factor, 2.0 * factor) }
+        #[adjoint(x)]
+        fn adjoint(grad_y: ArrayView1<f64>, twice: f64) -> Array1<f64> { &grad_y * twice }
+    }
+}
+
+mod beside_a_backward_function {
+    use super::*;
+    pub struct Scale;
+    #[custom_function]
+    impl Scale {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, factor: f64) -> Array1<f64> { &x * factor }
+        #[adjoint(x)]
+        fn adjoint(grad_output: ArrayView1<f64>, factor: f64) -> Array1<f64> { &grad_output * factor }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f64>, factor: f64) -> Array1<f64> { &grad_output * factor }
+    }
+}
+
+mod beside_a_rule {
+    use super::*;
+    pub struct Scale;
+    #[custom_function]
+    impl Scale {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, factor: f64) -> Array1<f64> { &x * factor }
+        #[adjoint(x)]
+        fn adjoint(grad_output: ArrayView1<f64>, factor: f64) -> Array1<f64> { &grad_output * factor }
+        #[jvp]
+        fn jvp(tangent_x: ArrayView1<f64>, factor: f64) -> Array1<f64> { &tangent_x * factor }
+    }
+}
+
+mod two {
+    use super::*;
+    pub struct Scale;
+    #[custom_function]
+    impl Scale {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, factor: f64) -> Array1<f64> { &x * factor }
+        #[adjoint(x)]
+        fn adjoint(grad_output: ArrayView1<f64>, factor: f64) -> Array1<f64> { &grad_output * factor }
+        #[adjoint(x)]
+        fn again(grad_output: ArrayView1<f64>, factor: f64) -> Array1<f64> { &grad_output * factor }
+    }
+}
+
+mod not_of_all_inputs {
+    use super::*;
+    pub struct Scale;
+    #[custom_function]
+    impl Scale {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, y: ArrayView1<f64>) -> Array1<f64> { &x + &y }
+        #[adjoint(x)]
+        fn adjoint(grad_output: ArrayView1<f64>) -> Array1<f64> { grad_output.to_owned() }
+    }
+}
+
+mod of_an_optional_input {
+    use super::*;
+    pub struct Scale;
+    #[custom_function]
+    impl Scale {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, y: Option<ArrayView1<f64>>) -> Array1<f64> { match y { Some(y) => &x + &y, None => x.to_owned() } }
+        #[adjoint(x, y)]
+        fn adjoint(grad_output: ArrayView1<f64>) -> (Array1<f64>, Array1<f64>) { (grad_output.to_owned(), grad_output.to_owned()) }
+    }
+}
+
+mod unknown_input {
+    use super::*;
+    pub struct Scale;
+    #[custom_function]
+    impl Scale {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, factor: f64) -> Array1<f64> { &x * factor }
+        #[adjoint(z)]
+        fn adjoint(grad_output: ArrayView1<f64>, factor: f64) -> Array1<f64> { &grad_output * factor }
+    }
+}
+
+mod of_a_value {
+    use super::*;
+    pub struct Scale;
+    #[custom_function]
+    impl Scale {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, factor: f64) -> Array1<f64> { &x * factor }
+        #[adjoint(factor)]
+        fn adjoint(grad_output: ArrayView1<f64>, factor: f64) -> Array1<f64> { &grad_output * factor }
+    }
+}
+
+mod ignores_the_gradient {
+    use super::*;
+    pub struct Scale;
+    #[custom_function]
+    impl Scale {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, factor: f64) -> Array1<f64> { &x * factor }
+        #[adjoint(x)]
+        fn adjoint(factor: f64) -> Array1<f64> { arr1(&[factor]) }
+    }
+}
+
+mod another_rank {
+    use super::*;
+    pub struct Scale;
+    #[custom_function]
+    impl Scale {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, factor: f64) -> Array1<f64> { &x * factor }
+        #[adjoint(x)]
+        fn adjoint(grad_output: ArrayView1<f64>, factor: f64) -> pullback::ndarray::Array2<f64> { pullback::ndarray::Array2::zeros((1, 1)) * factor }
+    }
+}
+
+mod unknown_name {
+    use super::*;
+    pub struct Scale;
+    #[custom_function]
+    impl Scale {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, factor: f64) -> Array1<f64> { &x * factor }
+        #[adjoint(x)]
+        fn adjoint(grad_output: ArrayView1<f64>, facotr: f64) -> Array1<f64> { &grad_output * facotr }
+    }
+}
+
+mod asks_for_flags {
+    use super::*;
+    pub struct Scale;
+    #[custom_function]
+    impl Scale {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, factor: f64) -> Array1<f64> { &x * factor }
+        #[adjoint(x)]
+        fn adjoint(grad_output: ArrayView1<f64>, needs_input_grad: ScaleNeedsInputGrad) -> Array1<f64> { &grad_output * 2.0 }
+    }
+}
+
+mod optional_gradient {
+    use super::*;
+    pub struct Scale;
+    #[custom_function]
+    impl Scale {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, factor: f64) -> Array1<f64> { &x * factor }
+        #[adjoint(x)]
+        fn adjoint(grad_output: Option<ArrayView1<f64>>, factor: f64) -> Array1<f64> { &grad_output.unwrap() * factor }
+    }
+}
+
+mod misspelled {
+    use super::*;
+    pub struct Scale;
+    #[custom_function]
+    impl Scale {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, factor: f64) -> Array1<f64> { &x * factor }
+        #[adjont(x)]
+        fn adjoint(grad_output: ArrayView1<f64>, factor: f64) -> Array1<f64> { &grad_output * factor }
+    }
+}
+
+mod in_a_block {
+    use super::*;
+    pub struct Scale;
+    #[custom_function(adjoint(x) = &grad_output * *factor)]
+    impl Scale {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, factor: f64) -> Array1<f64> { &x * factor }
+    }
+}
+
+mod beside_a_gradient {
+    use super::*;
+    #[custom_function(adjoint(x) = &grad_output * *factor, grad(x) = &grad_output * *factor)]
+    pub fn scale(x: ArrayView1<f64>, factor: f64) -> Array1<f64> { &x * factor }
+    fn caller(x: &Tensor1<f64>) -> Tensor1<f64> { scale(x, 2.0) }
+}
+
+mod asks_for_the_input_in_the_short_form {
+    use super::*;
+    #[custom_function(adjoint(x) = &grad_output * &x)]
+    pub fn square(x: ArrayView1<f64>) -> Array1<f64> { &x * &x }
+}
+
+mod without_an_expression {
+    use super::*;
+    #[custom_function(adjoint(x))]
+    pub fn double(x: ArrayView1<f64>) -> Array1<f64> { &x * 2.0 }
+}
+
+mod without_an_input {
+    use super::*;
+    #[custom_function(adjoint = &grad_output * 2.0)]
+    pub fn double(x: ArrayView1<f64>) -> Array1<f64> { &x * 2.0 }
+}
+
+fn main() {}
