@@ -54,6 +54,8 @@ fn backward<T: Element, D: Dimension>(
 /// math(…), check(…);
 /// ```
 ///
+/// With `, angle` after the derivative, formula and derivative have a sine or a cosine of x: see `Formula::OF_ANGLE`.
+///
 /// In the formula, x is a number and the values are `f64`; in the derivative, x is a tensor and the values are elements.
 /// There `x * x` stands for the square where it may be out of range: the derivative of `x.square()`, 2x, may be too, and
 /// times a slope of 0 no number.
@@ -61,7 +63,7 @@ macro_rules! elementary {
     (
         #[doc = $sentence:literal]
         $(#[doc = $docs:literal])*
-        $Name:ident::$method:ident($x:ident $(, $value:ident)*) = $formula:expr, slope: $slope:expr;
+        $Name:ident::$method:ident($x:ident $(, $value:ident)*) = $formula:expr, slope: $slope:expr $(, $angle:ident)?;
         $(math($($math:literal)+),)? check($($check:tt)*);
     ) => {
         #[doc = $sentence]
@@ -71,6 +73,7 @@ macro_rules! elementary {
 
         impl Formula<1, 1> for Row<$Name<(), ()>, { count!($($value)*) }> {
             type Entries = ();
+            const OF_ANGLE: bool = count!($($angle)?) == 1;
 
             fn entries(&self, _: Elements) {}
 
@@ -273,7 +276,7 @@ elementary! {
     /// assert_eq!(x.grad(), Some((-x.sin()).to_array()));
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    Cos::cos(x) = x.cos(), slope: -x.sin();
+    Cos::cos(x) = x.cos(), slope: -x.sin(), angle;
     check(x = [2, 3]);
 }
 
@@ -484,7 +487,7 @@ elementary! {
     /// assert_eq!(x.grad(), Some(x.cos().to_array()));
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    Sin::sin(x) = x.sin(), slope: x.cos();
+    Sin::sin(x) = x.sin(), slope: x.cos(), angle;
     check(x = [2, 3]);
 }
 

@@ -7,7 +7,7 @@ use std::fmt;
 
 use ndarray::NdFloat;
 
-use number::{Number, Single};
+use number::{Near, Number, Single};
 
 /// The type of a tensor's elements at run time.
 ///
@@ -78,6 +78,10 @@ pub trait Element: NdFloat + Default + std::iter::Sum + sealed::Sealed + 'static
     #[doc(hidden)]
     type Number: Number<Self>;
 
+    /// The element as a number of a size up to [`NEAR`](crate::math::near::NEAR).
+    #[doc(hidden)]
+    type Near: Number<Self>;
+
     /// Returns a value without its element type in the type.
     #[doc(hidden)]
     fn into_any<F: Family>(value: F::Of<Self>) -> Any<F>;
@@ -103,11 +107,12 @@ pub enum Any<F: Family> {
 }
 
 macro_rules! elements {
-    ($($T:ident $Variant:ident $Other:ident $Number:ty, $from_f64:expr, $as_f64:expr;)+) => {$(
+    ($($T:ident $Variant:ident $Other:ident $Number:ty, $Near:ty, $from_f64:expr, $as_f64:expr;)+) => {$(
         impl Element for $T {
             const TYPE: ElementType = ElementType::$Variant;
 
             type Number = $Number;
+            type Near = $Near;
 
             #[inline]
             fn from_f64(value: f64) -> Self {
@@ -136,8 +141,8 @@ macro_rules! elements {
 }
 
 elements! {
-    f32 F32 F64 Single, rounded, f64::from;
-    f64 F64 F32 f64, |value| value, |value| value;
+    f32 F32 F64 Single, Single, rounded, f64::from;
+    f64 F64 F32 f64, Near, |value| value, |value| value;
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "it is documented to round")]

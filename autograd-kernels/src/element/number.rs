@@ -1,4 +1,4 @@
-//! Elements as real numbers: `f64` itself, and `f32` with operators beside `f64`.
+//! Elements as real numbers: `f64` itself, `f32` with operators beside `f64`, and `f64` that is known not to be large.
 
 #![allow(
     clippy::inline_always,
@@ -39,44 +39,15 @@ impl Number<Self> for f64 {
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Single(pub(crate) f32);
 
-impl Number<f32> for Single {
-    #[inline(always)]
-    fn of(element: f32) -> Self {
-        Self(element)
-    }
-
-    #[inline(always)]
-    fn element(self) -> f32 {
-        self.0
-    }
-}
-
-impl From<f64> for Single {
-    #[inline(always)]
-    fn from(value: f64) -> Self {
-        Self(f32::from_f64(value))
-    }
-}
-
-impl Neg for Single {
-    type Output = Self;
-
-    #[inline(always)]
-    fn neg(self) -> Self {
-        Self(-self.0)
-    }
-}
-
-impl Sum for Single {
-    #[inline(always)]
-    fn sum<I: Iterator<Item = Self>>(numbers: I) -> Self {
-        numbers.fold(Self(0.0), Add::add)
-    }
-}
+/// An `f64` whose functions of angles are right only up to [`NEAR`](crate::math::near::NEAR), where they take a third of the
+/// time and return the same.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Near(pub(crate) f64);
 
 macro_rules! operators {
-    ($($Trait:ident $method:ident $Assign:ident $assign:ident $sign:tt;)*) => {$(
-        impl $Trait for Single {
+    ($Number:ident, $float:ident: $($Trait:ident $method:ident $Assign:ident $assign:ident $sign:tt;)*) => {$(
+        impl $Trait for $Number {
             type Output = Self;
 
             #[inline(always)]
@@ -85,7 +56,7 @@ macro_rules! operators {
             }
         }
 
-        impl $Trait<f64> for Single {
+        impl $Trait<f64> for $Number {
             type Output = Self;
 
             #[inline(always)]
@@ -94,23 +65,23 @@ macro_rules! operators {
             }
         }
 
-        impl $Trait<Single> for f64 {
-            type Output = Single;
+        impl $Trait<$Number> for f64 {
+            type Output = $Number;
 
             #[inline(always)]
-            fn $method(self, other: Single) -> Single {
-                Single::from(self) $sign other
+            fn $method(self, other: $Number) -> $Number {
+                $Number::from(self) $sign other
             }
         }
 
-        impl $Assign for Single {
+        impl $Assign for $Number {
             #[inline(always)]
             fn $assign(&mut self, other: Self) {
                 *self = *self $sign other;
             }
         }
 
-        impl $Assign<f64> for Single {
+        impl $Assign<f64> for $Number {
             #[inline(always)]
             fn $assign(&mut self, other: f64) {
                 *self = *self $sign other;
@@ -119,23 +90,66 @@ macro_rules! operators {
     )*};
 }
 
-operators! {
-    Add add AddAssign add_assign +;
-    Sub sub SubAssign sub_assign -;
-    Mul mul MulAssign mul_assign *;
-    Div div DivAssign div_assign /;
+macro_rules! number {
+    ($Number:ident, $float:ident) => {
+        impl Number<$float> for $Number {
+            #[inline(always)]
+            fn of(element: $float) -> Self {
+                Self(element)
+            }
+
+            #[inline(always)]
+            fn element(self) -> $float {
+                self.0
+            }
+        }
+
+        impl From<f64> for $Number {
+            #[inline(always)]
+            fn from(value: f64) -> Self {
+                Self($float::from_f64(value))
+            }
+        }
+
+        impl Neg for $Number {
+            type Output = Self;
+
+            #[inline(always)]
+            fn neg(self) -> Self {
+                Self(-self.0)
+            }
+        }
+
+        impl Sum for $Number {
+            #[inline(always)]
+            fn sum<I: Iterator<Item = Self>>(numbers: I) -> Self {
+                numbers.fold(Self(0.0), Add::add)
+            }
+        }
+
+        operators! {
+            $Number, $float:
+            Add add AddAssign add_assign +;
+            Sub sub SubAssign sub_assign -;
+            Mul mul MulAssign mul_assign *;
+            Div div DivAssign div_assign /;
+        }
+
+        impl PartialEq<f64> for $Number {
+            #[inline(always)]
+            fn eq(&self, other: &f64) -> bool {
+                *self == Self::from(*other)
+            }
+        }
+
+        impl PartialOrd<f64> for $Number {
+            #[inline(always)]
+            fn partial_cmp(&self, other: &f64) -> Option<Ordering> {
+                self.partial_cmp(&Self::from(*other))
+            }
+        }
+    };
 }
 
-impl PartialEq<f64> for Single {
-    #[inline(always)]
-    fn eq(&self, other: &f64) -> bool {
-        *self == Self::from(*other)
-    }
-}
-
-impl PartialOrd<f64> for Single {
-    #[inline(always)]
-    fn partial_cmp(&self, other: &f64) -> Option<Ordering> {
-        self.partial_cmp(&Self::from(*other))
-    }
-}
+number! { Single, f32 }
+number! { Near, f64 }

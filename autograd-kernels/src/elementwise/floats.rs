@@ -1,8 +1,8 @@
-//! The functions of [`Real`] for `f64` and for [`Single`].
+//! The functions of [`Real`] for `f64`, [`Single`] and [`Near`].
 
-use crate::element::number::Single;
+use crate::element::number::{Near, Single};
 use crate::element::real::{Real, sealed};
-use crate::math;
+use crate::math::{self, near};
 
 /// Implements the functions, by those of `math` where it has one.
 macro_rules! functions {
@@ -109,18 +109,28 @@ macro_rules! functions {
     };
 }
 
-macro_rules! both {
+macro_rules! all {
     ($($functions:tt)*) => {
-        functions! { f64, f64, |wrapped| wrapped, |x| x; $($functions)* }
-        functions! { Single, f32, |wrapped| Single(wrapped), |x| x.0; $($functions)* }
+        functions! {
+            f64, f64, |wrapped| wrapped, |x| x;
+            ours: sin = math::sin, cos = math::cos, tan = math::tan, $($functions)*
+        }
+        functions! {
+            Single, f32, |wrapped| Single(wrapped), |x| x.0;
+            ours: sin = math::sin, cos = math::cos, tan = math::tan, $($functions)*
+        }
+        functions! {
+            Near, f64, |wrapped| Near(wrapped), |x| x.0;
+            ours: sin = near::sin, cos = near::cos, tan = near::tan, $($functions)*
+        }
     };
 }
 
-both! {
-    ours: exp = math::exp, exp_m1 = math::exp_m1, ln = math::ln, ln_1p = math::ln_1p, tanh = math::tanh,
-        sigmoid = math::sigmoid, softplus = math::softplus, erf = math::erf, gelu = math::gelu,
-        normal_cdf = math::normal_cdf, normal_pdf = math::normal_pdf, sin = math::sin, cos = math::cos, tan = math::tan,
-        asin = math::asin, acos = math::acos, atan = math::atan, sinh = math::sinh, cosh = math::cosh,
-        asinh = math::asinh, acosh = math::acosh, atanh = math::atanh, cbrt = math::cbrt;
+all! {
+    exp = math::exp, exp_m1 = math::exp_m1, ln = math::ln, ln_1p = math::ln_1p, tanh = math::tanh,
+    sigmoid = math::sigmoid, softplus = math::softplus, erf = math::erf, gelu = math::gelu,
+    normal_cdf = math::normal_cdf, normal_pdf = math::normal_pdf,
+    asin = math::asin, acos = math::acos, atan = math::atan, sinh = math::sinh, cosh = math::cosh,
+    asinh = math::asinh, acosh = math::acosh, atanh = math::atanh, cbrt = math::cbrt;
     std: sqrt, recip, abs, signum, floor, ceil, round, round_ties_even;
 }

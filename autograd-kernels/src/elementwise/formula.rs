@@ -10,6 +10,10 @@ pub trait Formula<const I: usize, const O: usize>: Send + Sync {
     /// The entries of a block of elements, in the lists that have one for each element.
     type Entries;
 
+    /// Whether the inputs are angles, of which the formula has the sine or the cosine: loops may then tell the compiler
+    /// that they are not large.
+    const OF_ANGLE: bool = false;
+
     /// Returns the entries of a block.
     fn entries(&self, elements: Elements) -> Self::Entries;
 

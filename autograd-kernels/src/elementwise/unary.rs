@@ -5,6 +5,7 @@
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 
 use ndarray::{Array, ArrayView, Dimension};
 
@@ -17,7 +18,8 @@ use crate::element::{Any, Element, ElementType, Family};
 use crate::loops::broadcast::repeated;
 use crate::loops::map::filled;
 use crate::loops::row_major::{in_row_major, row_major};
-use crate::loops::wide::{map_into, zip_in_place, zip_into};
+use crate::loops::wide::{Loop, map_into, widest, zip_in_place_by, zip_into};
+use crate::math::near::NEAR;
 use crate::parallel::{split_mut, worth};
 
 /// The loops of a formula of one number, for one element type.
@@ -38,58 +40,133 @@ mod sealed {
     impl<F: super::Formula<1, 1, Entries = ()> + Copy> Sealed for F {}
 }
 
+/// Returns the value of a formula.
+#[inline(always)]
+fn value<T: Element, R: Number<T>>(formula: &impl Formula<1, 1, Entries = ()>, x: T) -> T {
+    let [value] = formula.at(&(), Place(0), [Dual::<R, 0>::constant(R::of(x))]);
+    value.value.element()
+}
+
 /// Returns a gradient times the derivative of a formula at a number: 0 where the formula is constant.
 #[inline(always)]
-fn product<T: Element>(formula: &impl Formula<1, 1, Entries = ()>, gradient: T, x: T) -> T {
-    let [result] = formula.at(
-        &(),
-        Place(0),
-        [Dual::<T::Number, 1>::variable(T::Number::of(x), 0)],
-    );
+fn product<T: Element, R: Number<T>>(
+    formula: &impl Formula<1, 1, Entries = ()>,
+    gradient: T,
+    x: T,
+) -> T {
+    let [result] = formula.at(&(), Place(0), [Dual::<R, 1>::variable(R::of(x), 0)]);
     match result.tangent(0) {
         Some(derivative) => gradient * derivative.element(),
         None => T::zero(),
     }
 }
 
-// The closures own the formula: what is borrowed could change with each element that is written.
+/// The elements of a part, of which numbers are tested for being near: few enough to be in the fastest cache afterwards.
+const PART: usize = 1024;
+
+/// Returns whether a formula is computed in parts: its functions of angles have shorter loops for near numbers.
+const fn has_parts<T: Element, F: Formula<1, 1, Entries = ()>>() -> bool {
+    F::OF_ANGLE && matches!(T::TYPE, ElementType::F64)
+}
+
+/// Runs a loop that writes to `out`: on all of it or, part by part, with whether all numbers of the part are near.
+#[inline(always)]
+fn by_parts<T: Element, F: Formula<1, 1, Entries = ()>, U: Send>(
+    x: &[T],
+    out: &mut [U],
+    run: impl Fn(Range<usize>, &mut [U], bool) + Sync,
+) {
+    if const { !has_parts::<T, F>() } {
+        return run(0..x.len(), out, false);
+    }
+    split_mut(out, 1, worth::LOOP, |first, out| {
+        for (index, out) in out.chunks_mut(PART).enumerate() {
+            let start = first + index * PART;
+            let range = start..start + out.len();
+            let mut is_near = true;
+            widest(AreNear(&x[range.clone()], &mut is_near));
+            run(range, out, is_near);
+        }
+    });
+}
+
+/// Whether all numbers are near.
+struct AreNear<'a, T>(&'a [T], &'a mut bool);
+
+impl<T: Element> Loop for AreNear<'_, T> {
+    #[inline(always)]
+    fn run(self) {
+        let near = T::from_f64(NEAR);
+        *self.1 = self.0.iter().fold(true, |all, x| all & (x.abs() <= near));
+    }
+}
+
+// The closures own the formula, and the loops the closures: see `Loop`.
 impl<T: Element, F: Formula<1, 1, Entries = ()> + Copy> UnaryLoops<T> for F {
     fn values(&self, x: &[T], out: &mut [MaybeUninit<T>]) {
         let formula = *self;
-        map_into(
-            x,
-            out,
-            #[inline(always)]
-            move |x| {
-                let [value] = formula.at(
-                    &(),
-                    Place(0),
-                    [Dual::<T::Number, 0>::constant(T::Number::of(x))],
+        by_parts::<T, F, _>(x, out, |range, out, is_near| {
+            if const { has_parts::<T, F>() } && is_near {
+                map_into(
+                    &x[range],
+                    out,
+                    #[inline(always)]
+                    move |x| value::<T, T::Near>(&formula, x),
                 );
-                value.value.element()
-            },
-        );
+            } else {
+                map_into(
+                    &x[range],
+                    out,
+                    #[inline(always)]
+                    move |x| value::<T, T::Number>(&formula, x),
+                );
+            }
+        });
     }
 
     fn multiply(&self, gradients: &mut [T], x: &[T]) {
         let formula = *self;
-        zip_in_place(
-            gradients,
-            x,
-            #[inline(always)]
-            move |gradient, x| product(&formula, gradient, x),
-        );
+        by_parts::<T, F, _>(x, gradients, |range, gradients, is_near| {
+            if const { has_parts::<T, F>() } && is_near {
+                zip_in_place_by(
+                    gradients,
+                    &x[range],
+                    #[inline(always)]
+                    move |gradient, x| product::<T, T::Near>(&formula, gradient, x),
+                );
+            } else {
+                zip_in_place_by(
+                    gradients,
+                    &x[range],
+                    #[inline(always)]
+                    move |gradient, x| product::<T, T::Number>(&formula, gradient, x),
+                );
+            }
+        });
     }
 
     fn products(&self, gradients: &[T], x: &[T], out: &mut [MaybeUninit<T>]) {
         let formula = *self;
-        zip_into(
-            gradients,
-            x,
-            out,
-            #[inline(always)]
-            move |gradient, x| product(&formula, gradient, x),
-        );
+        by_parts::<T, F, _>(x, out, |range, out, is_near| {
+            let gradients = &gradients[range.clone()];
+            if const { has_parts::<T, F>() } && is_near {
+                zip_into(
+                    gradients,
+                    &x[range],
+                    out,
+                    #[inline(always)]
+                    move |gradient, x| product::<T, T::Near>(&formula, gradient, x),
+                );
+            } else {
+                zip_into(
+                    gradients,
+                    &x[range],
+                    out,
+                    #[inline(always)]
+                    move |gradient, x| product::<T, T::Number>(&formula, gradient, x),
+                );
+            }
+        });
     }
 }
 

@@ -361,15 +361,21 @@ impl<S: Copy> Pairs<S> {
     }
 }
 
+/// The number of elements that are added side by side before sums are added in pairs: several pages, between which the
+/// processor would pause.
+const LONG: usize = 64 * LANES;
+
 /// Returns Σ f(x, y) of two lanes, added in pairs.
 #[inline(always)]
 pub(super) fn sum<T: Element>(x: &[T], y: &[T], f: impl Fn(T, T) -> T) -> T {
     if x.len() < LANES {
         return block_sum::<T, WIDTH>(x, y, &f);
     }
+    if x.len() <= LONG {
+        return block_sum::<T, LANES>(x, y, &f);
+    }
     let mut pairs = Pairs::new(T::zero());
-    // Blocks of several pages, between which the processor would pause.
-    for (x, y) in x.chunks(64 * LANES).zip(y.chunks(64 * LANES)) {
+    for (x, y) in x.chunks(LONG).zip(y.chunks(LONG)) {
         pairs.push(block_sum::<T, LANES>(x, y, &f), |x, y| x + y);
     }
     pairs.total(T::zero(), |x, y| x + y)
@@ -397,17 +403,22 @@ pub(super) fn block_sum<T: Element, const LANES: usize>(
     in_halves(&mut sums, |x, y| x + y)
 }
 
-/// Returns f of the first half of lanes and the second one, and so on.
+/// Returns f of the first half of lanes and the second one, and so on. The number of lanes is a power of two, at most
+/// [`LANES`]. Each step is a loop of a length that the compiler knows: whether it takes a loop over steps apart depends
+/// on the profile.
 #[inline(always)]
 pub(super) fn in_halves<T: Copy>(lanes: &mut [T], f: impl Fn(T, T) -> T) -> T {
-    let mut count = lanes.len();
-    while count > 1 {
-        count /= 2;
-        let (first, second) = lanes.split_at_mut(count);
-        for (x, &y) in first.iter_mut().zip(&second[..count]) {
-            *x = f(*x, y);
-        }
+    macro_rules! step {
+        ($($half:literal)*) => {$(
+            if let Some(lanes) = lanes.first_chunk_mut::<{ 2 * $half }>() {
+                for lane in 0..$half {
+                    lanes[lane] = f(lanes[lane], lanes[$half + lane]);
+                }
+            }
+        )*};
     }
+    const { assert!(LANES == 64, "the first step") };
+    step!(32 16 8 4 2 1);
     lanes[0]
 }
 

@@ -1,5 +1,10 @@
 //! Functions of one element or two, element by element.
 
+#![allow(
+    clippy::redundant_closure,
+    reason = "a closure under an attribute is inlined; a reference to a function may not be"
+)]
+
 use std::mem::MaybeUninit;
 
 use ndarray::{Array, ArrayView, Dimension, Zip};
@@ -146,7 +151,14 @@ fn map_slice<L, T: Copy + Sync, U: Send, D: Dimension>(
     if x.len() < SHORT {
         return collect(like, x.iter().map(|&x| f(x)));
     }
-    filled(like, |out| map_into(x, out, f))
+    filled(like, |out| {
+        map_into(
+            x,
+            out,
+            #[inline(always)]
+            |x| f(x),
+        );
+    })
 }
 
 /// Returns the array of the shape of `like` of `f` of the elements of both.
@@ -161,7 +173,15 @@ fn zip_slices<L, T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
     if x.len() < SHORT {
         return collect(like, x.iter().zip(y).map(|(&x, &y)| f(x, y)));
     }
-    filled(like, |out| zip_into(x, y, out, f))
+    filled(like, |out| {
+        zip_into(
+            x,
+            y,
+            out,
+            #[inline(always)]
+            |x, y| f(x, y),
+        );
+    })
 }
 
 /// Returns the array of `f` of the elements of both, block by block.
@@ -181,7 +201,13 @@ fn zip_blocks<T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
             }
             let (mut x, mut y) = (RowBlocks::new(x, first), RowBlocks::new(y, first));
             for out in out.chunks_mut(block) {
-                zip_into(x.next(out.len()), y.next(out.len()), out, &f);
+                zip_into(
+                    x.next(out.len()),
+                    y.next(out.len()),
+                    out,
+                    #[inline(always)]
+                    |x, y| f(x, y),
+                );
             }
         });
     })
@@ -199,9 +225,25 @@ fn zip_rows<T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
     let length = x.shape().last().copied().unwrap_or(1);
     for ((x, y), out) in rows.zip(out.chunks_exact_mut(length)) {
         match (x.to_slice(), y.to_slice(), x.first(), y.first()) {
-            (Some(x), Some(y), ..) => zip_into(x, y, out, f),
-            (Some(x), None, _, Some(&y)) => map_into(x, out, move |x| f(x, y)),
-            (None, Some(y), Some(&x), _) => map_into(y, out, move |y| f(x, y)),
+            (Some(x), Some(y), ..) => zip_into(
+                x,
+                y,
+                out,
+                #[inline(always)]
+                |x, y| f(x, y),
+            ),
+            (Some(x), None, _, Some(&y)) => map_into(
+                x,
+                out,
+                #[inline(always)]
+                move |x| f(x, y),
+            ),
+            (None, Some(y), Some(&x), _) => map_into(
+                y,
+                out,
+                #[inline(always)]
+                move |y| f(x, y),
+            ),
             (None, None, Some(&x), Some(&y)) => {
                 out.fill_with(|| MaybeUninit::new(f(x, y)));
             }

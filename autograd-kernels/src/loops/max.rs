@@ -65,10 +65,16 @@ impl Extreme for Smallest {
     }
 }
 
+/// Returns the better of two elements, the best so far if the other is NaN.
+#[inline(always)]
+fn better<T: Element, E: Extreme>(best: T, x: T) -> T {
+    if E::is_better(x, best) { x } else { best }
+}
+
 /// Returns the better of two elements. No comparison with NaN is true, so NaN stays once it is found.
 #[inline(always)]
 fn choose<T: Element, E: Extreme>(best: T, x: T) -> T {
-    let better = if E::is_better(x, best) { x } else { best };
+    let better = better::<T, E>(best, x);
     if x.is_nan() { x } else { better }
 }
 
@@ -78,24 +84,35 @@ pub(super) fn lane_extreme<T: Element, E: Extreme>(_: E, x: &[T]) -> T {
     // Four arrays: the compiler keeps one of all in memory.
     let [mut a, mut b, mut c, mut d] = [[E::of_none::<T>(); WIDTH]; 4];
     let (chunks, rest) = x.as_chunks::<{ 4 * WIDTH }>();
+    let mut has_nan = false;
     for chunk in chunks {
         for lane in 0..WIDTH {
-            a[lane] = choose::<T, E>(a[lane], chunk[lane]);
+            a[lane] = better::<T, E>(a[lane], chunk[lane]);
         }
         for lane in 0..WIDTH {
-            b[lane] = choose::<T, E>(b[lane], chunk[WIDTH + lane]);
+            b[lane] = better::<T, E>(b[lane], chunk[WIDTH + lane]);
         }
         for lane in 0..WIDTH {
-            c[lane] = choose::<T, E>(c[lane], chunk[2 * WIDTH + lane]);
+            c[lane] = better::<T, E>(c[lane], chunk[2 * WIDTH + lane]);
         }
         for lane in 0..WIDTH {
-            d[lane] = choose::<T, E>(d[lane], chunk[3 * WIDTH + lane]);
+            d[lane] = better::<T, E>(d[lane], chunk[3 * WIDTH + lane]);
         }
+        // One comparison tests two elements.
+        for lane in 0..2 * WIDTH {
+            has_nan |= chunk[lane].is_nan() | chunk[2 * WIDTH + lane].is_nan();
+        }
+    }
+    for x in rest {
+        has_nan |= x.is_nan();
+    }
+    if has_nan {
+        return T::nan();
     }
     let mut lanes = [a, b, c, d];
     let lanes = lanes.as_flattened_mut();
-    update(lanes, rest, choose::<T, E>);
-    in_halves(lanes, choose::<T, E>)
+    update(lanes, rest, better::<T, E>);
+    in_halves(lanes, better::<T, E>)
 }
 
 /// Returns the extreme of each column, of rows of this width.
@@ -111,28 +128,21 @@ pub(super) fn column_extreme<T: Element, E: Extreme>(_: E, x: &[T], width: usize
 /// Returns the index of the first element that is the extreme: equal to it, or NaN.
 #[inline(always)]
 pub(super) fn first<T: Element>(x: &[T], extreme: T) -> Option<usize> {
-    /// The number of a lane that is none.
-    #[expect(clippy::cast_possible_truncation, reason = "a small number")]
-    const NONE: u32 = LANES as u32;
-    let is_one = |x: T| x == extreme || x.is_nan();
-    let (chunks, rest) = x.as_chunks::<LANES>();
-    for (index, chunk) in chunks.iter().enumerate() {
-        // No branch within a chunk.
-        let mut first = NONE;
-        for lane in 0..NONE {
-            let here = if is_one(chunk[lane as usize]) {
-                lane
-            } else {
-                NONE
-            };
-            first = first.min(here);
-        }
-        if first < NONE {
-            return Some(index * LANES + first as usize);
-        }
+    if extreme.is_nan() {
+        return x.iter().position(|x| x.is_nan());
     }
-    let in_rest = rest.iter().position(|&x| is_one(x))?;
-    Some(chunks.len() * LANES + in_rest)
+    let (chunks, _) = x.as_chunks::<LANES>();
+    // No branch within a chunk.
+    let has_it = |chunk: &[T; LANES]| {
+        let mut has_it = false;
+        for lane in 0..LANES {
+            has_it |= chunk[lane] == extreme;
+        }
+        has_it
+    };
+    let before = LANES * chunks.iter().take_while(|chunk| !has_it(chunk)).count();
+    let here = x[before..].iter().position(|&x| x == extreme)?;
+    Some(before + here)
 }
 
 /// Returns the index of the first element of each column that is the extreme: equal to it, or NaN.

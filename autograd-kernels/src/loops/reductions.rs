@@ -14,8 +14,7 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Dimension};
 
 use super::along::{
-    COLUMNS, LANES, Row, WIDTH, column_sums, gather, in_halves, map_all, map_columns, sum, sum_of,
-    update,
+    COLUMNS, Row, WIDTH, column_sums, gather, in_halves, map_all, map_columns, sum, sum_of, update,
 };
 use super::axes::Axes;
 use super::lanes::{Lanes, reduced};
@@ -286,17 +285,27 @@ struct Product;
 impl<T: Element> LaneReduction<T> for Product {
     #[inline(always)]
     fn lane(&mut self, x: &[T]) -> T {
-        let mut lanes = [T::one(); LANES];
-        let (chunks, rest) = x.as_chunks::<LANES>();
+        // Four arrays: the compiler keeps one of all in memory.
+        let [mut a, mut b, mut c, mut d] = [[T::one(); WIDTH]; 4];
+        let (chunks, rest) = x.as_chunks::<{ 4 * WIDTH }>();
         for chunk in chunks {
-            for lane in 0..LANES {
-                lanes[lane] *= chunk[lane];
+            for lane in 0..WIDTH {
+                a[lane] *= chunk[lane];
+            }
+            for lane in 0..WIDTH {
+                b[lane] *= chunk[WIDTH + lane];
+            }
+            for lane in 0..WIDTH {
+                c[lane] *= chunk[2 * WIDTH + lane];
+            }
+            for lane in 0..WIDTH {
+                d[lane] *= chunk[3 * WIDTH + lane];
             }
         }
-        // A copy: lanes whose index is not a constant are not in registers.
-        let mut products = lanes;
-        update(&mut products, rest, |product, x| product * x);
-        in_halves(&mut products, |x, y| x * y)
+        let mut products = [a, b, c, d];
+        let products = products.as_flattened_mut();
+        update(products, rest, |product, x| product * x);
+        in_halves(products, |x, y| x * y)
     }
 
     #[inline(always)]

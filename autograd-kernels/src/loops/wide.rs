@@ -3,7 +3,9 @@
 
 #![allow(
     clippy::inline_always,
-    reason = "a loop is compiled for an instruction set if it is inlined into a function that is"
+    clippy::redundant_closure,
+    reason = "a loop is compiled for an instruction set if it is inlined into a function that is; a closure under an \
+              attribute is, and a reference to a function may not be"
 )]
 
 use std::mem::MaybeUninit;
@@ -16,13 +18,16 @@ pub(crate) const SHORT: usize = 32;
 /// A loop that is inlined into its caller, and so compiled for the caller's instruction set.
 ///
 /// The slices are arguments of a separate function, `each`: only there can the compiler assume that writing to one
-/// changes neither the others nor what `f` has borrowed.
+/// does not change the others. A loop owns `f`, so that the compiler knows that nothing changes what `f` has captured,
+/// and computes what depends on that alone before the loop: a number in double precision, converted to single in a
+/// loop over single precision, would make it half as wide. A function that cannot be copied is borrowed by a
+/// closure under `#[inline(always)]`; a call of `&f` is a function of the standard library, which may not be inlined.
 pub(crate) trait Loop {
     fn run(self);
 }
 
 /// `out[i] = f(x[i])`
-struct Map<'a, T, U, F>(&'a [T], &'a mut [MaybeUninit<U>], &'a F);
+struct Map<'a, T, U, F>(&'a [T], &'a mut [MaybeUninit<U>], F);
 
 impl<T: Copy, U, F: Fn(T) -> U> Loop for Map<'_, T, U, F> {
     #[inline(always)]
@@ -33,12 +38,12 @@ impl<T: Copy, U, F: Fn(T) -> U> Loop for Map<'_, T, U, F> {
                 *out = MaybeUninit::new(f(x));
             }
         }
-        each(self.0, self.1, self.2);
+        each(self.0, self.1, &self.2);
     }
 }
 
 /// `out[i] = f(x[i], y[i])`
-struct Zip<'a, T, U, V, F>(&'a [T], &'a [U], &'a mut [MaybeUninit<V>], &'a F);
+struct Zip<'a, T, U, V, F>(&'a [T], &'a [U], &'a mut [MaybeUninit<V>], F);
 
 impl<T: Copy, U: Copy, V, F: Fn(T, U) -> V> Loop for Zip<'_, T, U, V, F> {
     #[inline(always)]
@@ -54,12 +59,12 @@ impl<T: Copy, U: Copy, V, F: Fn(T, U) -> V> Loop for Zip<'_, T, U, V, F> {
                 *out = MaybeUninit::new(f(x, y));
             }
         }
-        each(self.0, self.1, self.2, self.3);
+        each(self.0, self.1, self.2, &self.3);
     }
 }
 
 /// `x[i] = f(x[i])`
-struct MapInPlace<'a, T, F>(&'a mut [T], &'a F);
+struct MapInPlace<'a, T, F>(&'a mut [T], F);
 
 impl<T: Copy, F: Fn(T) -> T> Loop for MapInPlace<'_, T, F> {
     #[inline(always)]
@@ -70,12 +75,12 @@ impl<T: Copy, F: Fn(T) -> T> Loop for MapInPlace<'_, T, F> {
                 *x = f(*x);
             }
         }
-        each(self.0, self.1);
+        each(self.0, &self.1);
     }
 }
 
 /// `x[i] = f(x[i], y[i])`
-struct ZipInPlace<'a, T, U, F>(&'a mut [T], &'a [U], &'a F);
+struct ZipInPlace<'a, T, U, F>(&'a mut [T], &'a [U], F);
 
 impl<T: Copy, U: Copy, F: Fn(T, U) -> T> Loop for ZipInPlace<'_, T, U, F> {
     #[inline(always)]
@@ -86,7 +91,7 @@ impl<T: Copy, U: Copy, F: Fn(T, U) -> T> Loop for ZipInPlace<'_, T, U, F> {
                 *x = f(*x, y);
             }
         }
-        each(self.0, self.1, self.2);
+        each(self.0, self.1, &self.2);
     }
 }
 
@@ -95,11 +100,11 @@ impl<T: Copy, U: Copy, F: Fn(T, U) -> T> Loop for ZipInPlace<'_, T, U, F> {
 pub(crate) fn map_into<T: Copy + Sync, U: Send>(
     x: &[T],
     out: &mut [MaybeUninit<U>],
-    f: impl Fn(T) -> U + Sync,
+    f: impl Fn(T) -> U + Copy + Sync,
 ) {
     assert_eq!(x.len(), out.len(), "one element for each");
     split_mut(out, 1, worth::LOOP, |first, out| {
-        widest(Map(&x[first..first + out.len()], out, &f));
+        widest(Map(&x[first..first + out.len()], out, f));
     });
 }
 
@@ -109,7 +114,7 @@ pub(crate) fn zip_into<T: Copy + Sync, U: Copy + Sync, V: Send>(
     x: &[T],
     y: &[U],
     out: &mut [MaybeUninit<V>],
-    f: impl Fn(T, U) -> V + Sync,
+    f: impl Fn(T, U) -> V + Copy + Sync,
 ) {
     assert!(
         x.len() == out.len() && y.len() == out.len(),
@@ -117,7 +122,7 @@ pub(crate) fn zip_into<T: Copy + Sync, U: Copy + Sync, V: Send>(
     );
     split_mut(out, 1, worth::LOOP, |first, out| {
         let range = first..first + out.len();
-        widest(Zip(&x[range.clone()], &y[range], out, &f));
+        widest(Zip(&x[range.clone()], &y[range], out, f));
     });
 }
 
@@ -154,6 +159,22 @@ pub fn zip_in_place<T: Copy + Send, U: Copy + Sync>(
     y: &[U],
     f: impl Fn(T, U) -> T + Sync,
 ) {
+    zip_in_place_by(
+        x,
+        y,
+        #[inline(always)]
+        |x, y| f(x, y),
+    );
+}
+
+/// [`zip_in_place`] with a function that the loop can own.
+#[inline]
+#[track_caller]
+pub(crate) fn zip_in_place_by<T: Copy + Send, U: Copy + Sync>(
+    x: &mut [T],
+    y: &[U],
+    f: impl Fn(T, U) -> T + Copy + Sync,
+) {
     assert!(
         x.len() == y.len(),
         "slices of one length are needed, found {} and {}",
@@ -161,16 +182,16 @@ pub fn zip_in_place<T: Copy + Send, U: Copy + Sync>(
         y.len()
     );
     if x.len() < SHORT {
-        return ZipInPlace(x, y, &f).run();
+        return ZipInPlace(x, y, f).run();
     }
-    zip_long_in_place(x, y, &f);
+    zip_long_in_place(x, y, f);
 }
 
 #[inline(never)]
 fn zip_long_in_place<T: Copy + Send, U: Copy + Sync>(
     x: &mut [T],
     y: &[U],
-    f: &(impl Fn(T, U) -> T + Sync),
+    f: impl Fn(T, U) -> T + Copy + Sync,
 ) {
     split_mut(x, 1, worth::LOOP, |first, x| {
         widest(ZipInPlace(x, &y[first..first + x.len()], f));

@@ -20,8 +20,10 @@ pub(super) mod single {
     #[inline(always)]
     fn w(a: f32) -> f32 {
         let t = 1.0 / (3.28 + a);
-        // A polynomial that begins at a = 0, as the result falls fastest there.
-        t * polynomial(t * a, SINGLE_W)
+        // A polynomial that begins at a = 0, as the result falls fastest there. One summand after the other: the signs
+        // alternate, and sums of four have larger errors.
+        let s = t * a;
+        t * SINGLE_W.iter().rev().fold(0.0, |sum, w| sum * s + w)
     }
 
     #[inline(always)]

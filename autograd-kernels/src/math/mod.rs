@@ -30,6 +30,13 @@ mod trigonometric;
 
 use crate::element::{Any, Element, Family};
 
+/// Functions of angles that are right only up to [`NEAR`](near::NEAR), where they take a third of the time and return
+/// the same.
+pub(crate) mod near {
+    pub(crate) use super::quarter_turns::double::NEAR;
+    pub(crate) use super::trigonometric::near::{cos, sin, tan};
+}
+
 /// A number of either type.
 struct Number;
 

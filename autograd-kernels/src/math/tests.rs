@@ -381,3 +381,27 @@ fn powers_of_special_numbers_are_those_of_the_standard_library() {
         }
     }
 }
+
+/// Numbers up to 25,000 are reduced in another way than larger ones. The worst are next to multiples of π/2.
+#[test]
+fn angles_of_double_precision_are_right_on_both_sides_of_the_largest_near_one() {
+    let quarter_turns = (0..20_000).flat_map(|n| {
+        let x = f64::from(n) * std::f64::consts::FRAC_PI_2;
+        [x.next_down(), x, x.next_up(), x + 0.37, -x - 0.78]
+    });
+    let functions: [OfOne; 3] = [("sin", f64::sin), ("cos", f64::cos), ("tan", f64::tan)];
+    for x in quarter_turns {
+        for (name, exact) in functions {
+            let (bound, found) = of_double(name, x, 0.0);
+            let expected = exact(x);
+            assert!(
+                apart(found, expected) <= bound,
+                "{name}({x:e}) is {found:e}, not {expected:e}"
+            );
+        }
+        if x.abs() <= near::NEAR {
+            let found = [near::sin(x), near::cos(x), near::tan(x)].map(f64::to_bits);
+            assert_eq!(found, [sin(x), cos(x), tan(x)].map(f64::to_bits), "{x:e}");
+        }
+    }
+}

@@ -8,10 +8,10 @@ use super::polynomial::polynomial;
 use super::quarter_turns;
 
 macro_rules! trigonometric {
-    ($module:ident, $float:ident, $bits:ident, $sin:expr, $cos:expr, $tan:expr,) => {
+    ($module:ident, $float:ident, $bits:ident, $reduced:path, $sin:expr, $cos:expr, $tan:expr,) => {
         pub(in super::super) mod $module {
             use super::polynomial;
-            use super::quarter_turns::$module::reduced;
+            use $reduced as reduced;
 
             const SIGN: $bits = 1 << ($bits::BITS - 1);
 
@@ -37,20 +37,20 @@ macro_rules! trigonometric {
             }
 
             #[inline(always)]
-            pub(in super::super) fn sin(x: $float) -> $float {
+            pub(crate) fn sin(x: $float) -> $float {
                 let (n, r, low) = reduced(x.abs());
                 let result = turned(n, r, low, x.to_bits() & SIGN);
                 finite(x, result)
             }
 
             #[inline(always)]
-            pub(in super::super) fn cos(x: $float) -> $float {
+            pub(crate) fn cos(x: $float) -> $float {
                 let (n, r, low) = reduced(x.abs());
                 finite(x, turned(n + 1, r, low, 0))
             }
 
             #[inline(always)]
-            pub(in super::super) fn tan(x: $float) -> $float {
+            pub(crate) fn tan(x: $float) -> $float {
                 let (n, r, low) = reduced(x.abs());
                 let square = r * r;
                 let cubic = r * square * polynomial(square, $tan);
@@ -79,11 +79,15 @@ macro_rules! trigonometric {
 }
 
 trigonometric! {
-    single, f32, u32, super::SIN_SINGLE, super::COS_SINGLE, super::TAN_SINGLE,
+    single, f32, u32, super::quarter_turns::single::reduced, super::SIN_SINGLE, super::COS_SINGLE, super::TAN_SINGLE,
 }
 
 trigonometric! {
-    double, f64, u64, super::SIN_DOUBLE, super::COS_DOUBLE, super::TAN_DOUBLE,
+    near, f64, u64, super::quarter_turns::double::near, super::SIN_DOUBLE, super::COS_DOUBLE, super::TAN_DOUBLE,
+}
+
+trigonometric! {
+    double, f64, u64, super::quarter_turns::double::reduced, super::SIN_DOUBLE, super::COS_DOUBLE, super::TAN_DOUBLE,
 }
 
 /// (sin r / r − 1) / r² in r² up to (π/4)², to 3·10⁻¹¹.

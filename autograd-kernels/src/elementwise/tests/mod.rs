@@ -3,7 +3,9 @@ mod real;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::available_parallelism;
 
-use ndarray::{Array1, Array2, Array3, ArrayD, ArrayViewD, Axis, IxDyn, ShapeBuilder, Slice};
+use ndarray::{
+    Array1, Array2, Array3, ArrayD, ArrayView1, ArrayViewD, Axis, IxDyn, ShapeBuilder, Slice,
+};
 
 use super::evaluate::runs;
 use super::evaluation::{BLOCK, LANES, Wanted};
@@ -350,5 +352,63 @@ fn every_element_is_computed_whatever_the_length_and_the_layout() {
             );
             assert_eq!((&alone[0], &alone[1]), (&None, &partials[1]));
         }
+    }
+}
+
+/// sin x, whose loops over near numbers are shorter.
+#[derive(Clone, Copy)]
+struct Sine;
+
+impl Formula<1, 1> for Sine {
+    type Entries = ();
+    const OF_ANGLE: bool = true;
+
+    fn entries(&self, _: Elements) {}
+
+    #[inline(always)]
+    fn at<R: Real>(&self, (): &(), _: Place, [x]: [R; 1]) -> [R; 1]
+    where
+        f64: Literal<R>,
+    {
+        [x.sin()]
+    }
+}
+
+#[test]
+fn an_angle_has_the_same_sine_whatever_angles_are_beside_it() {
+    let is_near = |index: usize| index / 1000 % 3 != 1 || index % 100 != 7;
+    let angle = |index| (index as f64 - 2000.0) * if is_near(index) { 0.37 } else { 1e9 };
+    let mut x: Vec<f64> = (0..5000).map(angle).collect();
+    x.extend([f64::NAN, f64::INFINITY, 25_000.0, 25_000.0_f64.next_up()]);
+    let alone = |f: fn(f64) -> f64| -> Vec<u64> { x.iter().map(|&x| f(x).to_bits()).collect() };
+    let bits = |numbers: &[f64]| -> Vec<u64> { numbers.iter().map(|x| x.to_bits()).collect() };
+    let (sines, cosines) = (alone(crate::sin), alone(crate::cos));
+
+    let mut values = vec![0.0; x.len()];
+    let gradients = vec![1.0; x.len()];
+    for (length, start) in [(1, 5003), (1, 5), (3, 5000), (2500, 0), (5004, 0)] {
+        let range = start..start + length;
+        let x = ArrayView1::from(&x[range.clone()]);
+        let found = unary::values::<f64, _>(&Of(Sine), &x);
+        assert_eq!(bits(found.as_slice().unwrap()), sines[range.clone()]);
+        let gradients = ArrayView1::from(&gradients[..length]);
+        let found = unary::products::<f64, _>(&Of(Sine), &gradients, &x);
+        assert_eq!(bits(found.as_slice().unwrap()), cosines[range.clone()]);
+        let values = &mut values[range.clone()];
+        values.fill(1.0);
+        unary::multiply(&Of(Sine), values, x.as_slice().unwrap());
+        assert_eq!(bits(values), cosines[range]);
+    }
+}
+
+struct Of<F>(F);
+
+impl<F: Formula<1, 1, Entries = ()> + Copy> Unary for Of<F> {
+    fn single(&self) -> &dyn UnaryLoops<f32> {
+        &self.0
+    }
+
+    fn double(&self) -> &dyn UnaryLoops<f64> {
+        &self.0
     }
 }
