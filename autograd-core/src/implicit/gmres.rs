@@ -1,5 +1,7 @@
 //! Large systems of linear equations, by products with the matrix alone.
 
+use ndarray::aview1;
+
 /// The basis vectors that are kept before the method starts again from the solution so far. Where that is too slow, the
 /// number is doubled.
 const RESTART: usize = 60;
@@ -176,7 +178,7 @@ impl Cycle {
 }
 
 fn dot(x: &[f64], y: &[f64]) -> f64 {
-    x.iter().zip(y).map(|(x, y)| x * y).sum()
+    aview1(x).dot(&aview1(y))
 }
 
 /// Returns the length of a vector, without overflow.
@@ -185,8 +187,8 @@ fn norm(x: &[f64]) -> f64 {
     if most == 0.0 || !most.is_finite() {
         return dot(x, x).sqrt();
     }
-    let squares: f64 = x.iter().map(|x| (x / most).powi(2)).sum();
-    most * squares.sqrt()
+    let scaled = &aview1(x) / most;
+    most * scaled.dot(&scaled).sqrt()
 }
 
 #[cfg(test)]

@@ -81,7 +81,7 @@ impl Case {
     }
 }
 
-fn field<A: Attribute>(case: &Value, name: &str) -> A {
+pub(crate) fn field<A: Attribute>(case: &Value, name: &str) -> A {
     A::read(&case[name]).unwrap_or_else(|| panic!("a case without `{name}`"))
 }
 
@@ -89,7 +89,7 @@ fn leaf<T: Element>((input, gradient): (&ArrayD<f64>, &Option<ArrayD<f64>>)) -> 
     Tensor::from(input.mapv(T::from_f64)).set_requires_grad(gradient.is_some())
 }
 
-fn agree<T: Element>(
+pub(crate) fn agree<T: Element>(
     name: &str,
     found: &ArrayD<T>,
     expected: &ArrayD<f64>,
@@ -110,7 +110,7 @@ fn agree<T: Element>(
 }
 
 /// Returns an input with the rank of a function.
-fn ranked<T: Element, D: Dimension>(x: &TensorD<T>) -> Tensor<T, D> {
+pub(crate) fn ranked<T: Element, D: Dimension>(x: &TensorD<T>) -> Tensor<T, D> {
     let ranked = x.clone().into_dimensionality();
     ranked.expect("the function's rank")
 }

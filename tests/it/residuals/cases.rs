@@ -13,7 +13,7 @@ use pullback::prelude::*;
 use pullback::{checkpoint, kernels};
 
 /// The optimum of ½ xᵀQx + cᵀx where Ax = b, with Q + Qᵀ in place of Q; its multipliers are unknowns beside it.
-struct Quadratic;
+pub(super) struct Quadratic;
 
 #[custom_function(
     shapes(q = [n, n], c = [n], a = [m, n], b = [m], x = [n], multipliers = [m]),
@@ -21,7 +21,7 @@ struct Quadratic;
 )]
 impl Quadratic {
     #[forward(outputs(x), saves(multipliers))]
-    fn forward(
+    pub(super) fn forward(
         q: ArrayView2<f64>,
         c: ArrayView1<f64>,
         a: ArrayView2<f64>,

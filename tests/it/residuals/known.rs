@@ -5,7 +5,7 @@ use pullback::ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, array, s};
 use pullback::prelude::*;
 
 /// The eccentric anomaly E of E − e sin E = M (Kepler).
-struct Kepler;
+pub(super) struct Kepler;
 
 #[custom_function(
     shapes(mean = [n], eccentricity = [n], anomaly = [n]),
@@ -13,7 +13,7 @@ struct Kepler;
 )]
 impl Kepler {
     #[forward(outputs(anomaly))]
-    fn forward(mean: ArrayView1<f64>, eccentricity: ArrayView1<f64>) -> Array1<f64> {
+    pub(super) fn forward(mean: ArrayView1<f64>, eccentricity: ArrayView1<f64>) -> Array1<f64> {
         Array1::from_shape_fn(mean.len(), |i| {
             let (m, e) = (mean[i], eccentricity[i]);
             (0..50).fold(m, |x, _| x - (x - e * x.sin() - m) / (1.0 - e * x.cos()))
@@ -64,7 +64,7 @@ fn kepler() {
 }
 
 /// The X of AX + XB = C (Sylvester).
-struct Sylvester;
+pub(super) struct Sylvester;
 
 #[custom_function(
     shapes(a = [m, m], b = [n, n], c = [m, n], x = [m, n]),
@@ -72,7 +72,7 @@ struct Sylvester;
 )]
 impl Sylvester {
     #[forward(outputs(x))]
-    fn forward(a: ArrayView2<f64>, b: ArrayView2<f64>, c: ArrayView2<f64>) -> Array2<f64> {
+    pub(super) fn forward(a: ArrayView2<f64>, b: ArrayView2<f64>, c: ArrayView2<f64>) -> Array2<f64> {
         let (m, n) = c.dim();
         let matrix = kronecker(a, b);
         let right = Array1::from_iter(c.iter().copied());
@@ -118,12 +118,12 @@ fn sylvester() {
 }
 
 /// The steady state of a flow reactor in which 2A ⇌ B: A flows in, and both are washed out.
-struct SteadyState;
+pub(super) struct SteadyState;
 
 #[custom_function(gradcheck(rates = [2] in 0.5..2.0, feed = [1] in 1.0..2.0, washout = 0.4))]
 impl SteadyState {
     #[forward(outputs(state))]
-    fn forward(
+    pub(super) fn forward(
         rates: ArrayView1<f64>,
         feed: ArrayView1<f64>,
         washout: f64,
@@ -181,7 +181,7 @@ fn a_steady_state_of_a_reactor() {
 }
 
 /// The state z = tanh(z w + x) (a deep equilibrium model).
-struct Equilibrium;
+pub(super) struct Equilibrium;
 
 #[custom_function(
     shapes(x = [n, h], w = [h, h], z = [n, h]),
@@ -189,7 +189,7 @@ struct Equilibrium;
 )]
 impl Equilibrium {
     #[forward(outputs(z))]
-    fn forward(x: ArrayView2<f64>, w: ArrayView2<f64>) -> Array2<f64> {
+    pub(super) fn forward(x: ArrayView2<f64>, w: ArrayView2<f64>) -> Array2<f64> {
         let step = |z: Array2<f64>, _| (z.dot(&w) + x).mapv(f64::tanh);
         (0..200).fold(Array2::zeros(x.dim()), step)
     }

@@ -1,6 +1,7 @@
 //! `#[residual]`: functions whose outputs solve equations.
 
 mod cases;
+mod custom_root;
 mod known;
 pub(crate) mod mistakes;
 mod systems;
