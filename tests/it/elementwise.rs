@@ -398,3 +398,23 @@ fn a_number_may_be_exempt() {
     let (_, along) = jvp(|target| squared_error(&x, target), &target, &ones).unwrap();
     assert_eq!(along.to_array(), array![0.0, 0.0]);
 }
+
+/// A definition that a macro of the user's writes: nothing that is generated is unused there.
+macro_rules! multiple {
+    ($name:ident, $factor:expr) => {
+        #[custom_function(elementwise, gradcheck(x = [2]))]
+        fn $name<T: Real>(x: T) -> T {
+            $factor * x
+        }
+    };
+}
+
+multiple!(thrice, 3.0);
+
+#[test]
+fn a_macro_may_write_a_function() {
+    let x = leaf(array![1.0, -2.0]);
+    let y = thrice(&x);
+    assert_eq!(y.to_array(), array![3.0, -6.0]);
+    assert_eq!(grad(&y.sum(), &x).unwrap().to_array(), array![3.0, 3.0]);
+}

@@ -503,7 +503,7 @@ pub(super) fn functions(
     quote! {
         #docs
         #[track_caller]
-        #[allow(clippy::needless_pass_by_value)]
+        #[allow(dead_code, clippy::needless_pass_by_value)]
         #vis #sig {
             let [#(#results),*] =
                 #p::values(<Self as #p::Function>::NAME, &#loops, &[#(#inputs),*]);

@@ -202,4 +202,16 @@ mod missing_with_the_use_of_an_output {
     }
 }
 
+mod no_name_of_two {
+    use super::*;
+    pub struct Scaled;
+    #[custom_function]
+    impl Scaled {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, weight: ArrayView1<f64>) -> Array1<f64> { &x * &weight }
+        #[backward(temperature)]
+        fn backward(grad_output: ArrayView1<f64>, weight: ArrayView1<f64>) -> Array1<f64> { &grad_output * &weight }
+    }
+}
+
 fn main() {}

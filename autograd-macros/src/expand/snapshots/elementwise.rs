@@ -56,7 +56,7 @@ const _: () = {
     impl<T: __p::Element, D: __p::ndarray::Dimension> Squash<T, D> {
         /// Computes `squash` on arrays, outside any graph.
         #[track_caller]
-        #[allow(clippy::needless_pass_by_value)]
+        #[allow(dead_code, clippy::needless_pass_by_value)]
         pub fn forward(
             x: __p::ndarray::ArrayView<'_, T, D>,
             limit: __p::ndarray::ArrayView<'_, T, D>,

@@ -70,7 +70,7 @@ const _: () = {
     impl<T: __p::Element, D: __p::ndarray::Dimension> Chosen<T, D> {
         /// Computes `chosen` on arrays, outside any graph.
         #[track_caller]
-        #[allow(clippy::needless_pass_by_value)]
+        #[allow(dead_code, clippy::needless_pass_by_value)]
         fn forward(
             x: __p::ndarray::ArrayView<'_, T, D>,
             label: &[i64],

@@ -79,7 +79,7 @@ const _: () = {
     impl<T: __p::Element, D: __p::ndarray::Dimension> Quantized<T, D> {
         /// Computes `quantized` on arrays, outside any graph.
         #[track_caller]
-        #[allow(clippy::needless_pass_by_value)]
+        #[allow(dead_code, clippy::needless_pass_by_value)]
         fn forward(
             x: __p::ndarray::ArrayView<'_, T, D>,
             step: __p::ndarray::ArrayView<'_, T, D>,
