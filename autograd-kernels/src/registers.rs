@@ -46,6 +46,12 @@ pub(crate) trait Register: Copy {
     /// Returns x·y + self, in one rounding on every processor: the sums of a kernel have the same bits with registers
     /// of any size. An x86 processor without AVX2 has no instruction for it; there a function computes it slowly.
     unsafe fn plus(self, x: Self, y: Self) -> Self;
+    /// Returns the larger elements of both, those of `self` where they are equal or one is NaN.
+    unsafe fn larger(self, other: Self) -> Self;
+    /// Returns the smaller elements of both, those of `self` where they are equal or one is NaN.
+    unsafe fn smaller(self, other: Self) -> Self;
+    /// Returns whether an element of either is NaN.
+    unsafe fn has_nan(self, other: Self) -> bool;
     /// Returns every other lane, of both from the first on.
     unsafe fn evens(self, other: Self) -> Self;
 }
@@ -93,7 +99,7 @@ pub(crate) unsafe fn widest<T: Lanes>(kernel: impl Kernel<T>) {
     unsafe {
         #[cfg(target_arch = "x86_64")]
         {
-            if most() >= 64 && is_x86_feature_detected!("avx512f") {
+            if most() >= 64 && has_avx512() {
                 return avx512(kernel);
             }
             let is_there = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
@@ -114,8 +120,18 @@ fn most() -> usize {
     64
 }
 
+/// Returns whether the processor has the instructions for registers of 64 bytes that loops are compiled for.
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f")]
+#[inline(always)]
+pub(crate) fn has_avx512() -> bool {
+    is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vl")
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 unsafe fn avx512<T: Lanes>(kernel: impl Kernel<T>) {
     // SAFETY: passed on.
     unsafe { kernel.run::<T::Avx512>() }
@@ -205,6 +221,28 @@ impl<T: Element, const N: usize> Register for Plain<T, N> {
     }
 
     #[inline(always)]
+    unsafe fn larger(self, other: Self) -> Self {
+        Self(std::array::from_fn(|lane| {
+            let (x, y) = (self.0[lane], other.0[lane]);
+            if y > x { y } else { x }
+        }))
+    }
+
+    #[inline(always)]
+    unsafe fn smaller(self, other: Self) -> Self {
+        Self(std::array::from_fn(|lane| {
+            let (x, y) = (self.0[lane], other.0[lane]);
+            if y < x { y } else { x }
+        }))
+    }
+
+    #[inline(always)]
+    unsafe fn has_nan(self, other: Self) -> bool {
+        let lanes = self.0.into_iter().zip(other.0);
+        lanes.fold(false, |found, (x, y)| found | x.is_nan() | y.is_nan())
+    }
+
+    #[inline(always)]
     unsafe fn evens(self, other: Self) -> Self {
         Self(std::array::from_fn(|lane| {
             let from = if lane < N / 2 { self } else { other };
@@ -217,10 +255,11 @@ impl<T: Element, const N: usize> Register for Plain<T, N> {
 macro_rules! register {
     (
         $Register:ty, $T:ty, $count:literal,
-        $zeros:ident $all:ident $load:ident $store:ident $times:ident $add:ident $plus:ident,
+        $zeros:ident $all:ident $load:ident $store:ident $times:ident $add:ident $plus:ident $max:ident $min:ident,
         |$lanes:ident| $mask:expr,
         |$from:ident, $of:ident| $load_lanes:expr,
         |$to:ident, $by:ident, $value:ident| $store_lanes:expr,
+        |$x:ident, $y:ident| $has_nan:expr,
         |$first:ident, $second:ident| $evens:expr $(,)?
     ) => {
         impl Register for $Register {
@@ -281,6 +320,23 @@ macro_rules! register {
                 unsafe { $plus(x, y, self) }
             }
 
+            // The instructions return the second argument where they do not return the first.
+            #[inline(always)]
+            unsafe fn larger(self, other: Self) -> Self {
+                unsafe { $max(other, self) }
+            }
+
+            #[inline(always)]
+            unsafe fn smaller(self, other: Self) -> Self {
+                unsafe { $min(other, self) }
+            }
+
+            #[inline(always)]
+            unsafe fn has_nan(self, other: Self) -> bool {
+                let ($x, $y) = (self, other);
+                unsafe { $has_nan }
+            }
+
             #[inline(always)]
             unsafe fn evens(self, other: Self) -> Self {
                 let ($first, $second) = (self, other);
@@ -293,10 +349,12 @@ macro_rules! register {
 #[cfg(target_arch = "x86_64")]
 register!(
     __m512, f32, 32,
-    _mm512_setzero_ps _mm512_set1_ps _mm512_loadu_ps _mm512_storeu_ps _mm512_mul_ps _mm512_add_ps _mm512_fmadd_ps,
+    _mm512_setzero_ps _mm512_set1_ps _mm512_loadu_ps _mm512_storeu_ps _mm512_mul_ps _mm512_add_ps _mm512_fmadd_ps
+    _mm512_max_ps _mm512_min_ps,
     |lanes| mask_of_16(lanes),
     |from, mask| _mm512_maskz_loadu_ps(mask, from),
     |to, mask, value| _mm512_mask_storeu_ps(to, mask, value),
+    |x, y| _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(x, y) != 0,
     |a, b| {
         let evens = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
         _mm512_permutex2var_ps(a, evens, b)
@@ -306,20 +364,24 @@ register!(
 #[cfg(target_arch = "x86_64")]
 register!(
     __m512d, f64, 32,
-    _mm512_setzero_pd _mm512_set1_pd _mm512_loadu_pd _mm512_storeu_pd _mm512_mul_pd _mm512_add_pd _mm512_fmadd_pd,
+    _mm512_setzero_pd _mm512_set1_pd _mm512_loadu_pd _mm512_storeu_pd _mm512_mul_pd _mm512_add_pd _mm512_fmadd_pd
+    _mm512_max_pd _mm512_min_pd,
     |lanes| mask_of_16(lanes).to_le_bytes()[0],
     |from, mask| _mm512_maskz_loadu_pd(mask, from),
     |to, mask, value| _mm512_mask_storeu_pd(to, mask, value),
+    |x, y| _mm512_cmp_pd_mask::<_CMP_UNORD_Q>(x, y) != 0,
     |a, b| _mm512_permutex2var_pd(a, _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14), b),
 );
 
 #[cfg(target_arch = "x86_64")]
 register!(
     __m256, f32, 16,
-    _mm256_setzero_ps _mm256_set1_ps _mm256_loadu_ps _mm256_storeu_ps _mm256_mul_ps _mm256_add_ps _mm256_fmadd_ps,
+    _mm256_setzero_ps _mm256_set1_ps _mm256_loadu_ps _mm256_storeu_ps _mm256_mul_ps _mm256_add_ps _mm256_fmadd_ps
+    _mm256_max_ps _mm256_min_ps,
     |lanes| mask_of_8(lanes),
     |from, mask| _mm256_maskload_ps(from, mask),
     |to, mask, value| _mm256_maskstore_ps(to, mask, value),
+    |x, y| _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_UNORD_Q>(x, y)) != 0,
     |a, b| {
         // Of each half of both; the halves are then put in order.
         let halves = _mm256_castps_pd(_mm256_shuffle_ps::<0b10_00_10_00>(a, b));
@@ -330,10 +392,12 @@ register!(
 #[cfg(target_arch = "x86_64")]
 register!(
     __m256d, f64, 16,
-    _mm256_setzero_pd _mm256_set1_pd _mm256_loadu_pd _mm256_storeu_pd _mm256_mul_pd _mm256_add_pd _mm256_fmadd_pd,
+    _mm256_setzero_pd _mm256_set1_pd _mm256_loadu_pd _mm256_storeu_pd _mm256_mul_pd _mm256_add_pd _mm256_fmadd_pd
+    _mm256_max_pd _mm256_min_pd,
     |lanes| mask_of_4(lanes),
     |from, mask| _mm256_maskload_pd(from, mask),
     |to, mask, value| _mm256_maskstore_pd(to, mask, value),
+    |x, y| _mm256_movemask_pd(_mm256_cmp_pd::<_CMP_UNORD_Q>(x, y)) != 0,
     |a, b| _mm256_permute4x64_pd::<0b11_01_10_00>(_mm256_unpacklo_pd(a, b)),
 );
 
@@ -400,6 +464,17 @@ pub(crate) mod tests {
                 elements(first.times(second));
                 elements(first.plus(second, second));
                 elements(first.evens(second));
+                elements(first.larger(R::all(x[2])));
+                elements(first.smaller(R::all(x[2])));
+                let nan = R::all(T::nan());
+                elements(first.larger(nan));
+                elements(first.smaller(nan));
+                let has_nan = [
+                    first.has_nan(second),
+                    nan.has_nan(first),
+                    first.has_nan(nan),
+                ];
+                assert_eq!(has_nan, [false, true, true]);
                 elements(R::all(x[2]));
                 elements(R::load_lanes(x.as_ptr(), 1..R::LANES - 1));
                 let mut some = R::LANES;
@@ -431,6 +506,10 @@ pub(crate) mod tests {
                 row(&|x| x * next(x)),
                 row(&|x| x + next(x) * next(x)),
                 row(&|x| 2.0 * x - 1.0),
+                row(&|x| x.max(3.0)),
+                row(&|x| x.min(3.0)),
+                row(&|x| x),
+                row(&|x| x),
                 row(&|_| 3.0),
                 row(&|x| if is_in(x, 1..lanes - 1) { x } else { 0.0 }),
             ];

@@ -171,6 +171,18 @@ impl<T: Element> Buffer<T> {
         ))
     }
 
+    /// Returns a copy of a few elements, else a second handle. Making and dropping a copy takes less time than counting
+    /// a handle, and both can be overwritten.
+    #[inline]
+    pub(crate) fn copied_few(&self) -> Self {
+        match self.as_slice() {
+            Some(elements) if elements.len() <= INLINE => {
+                Self::new(inline(elements), self.shape().clone(), None)
+            }
+            _ => self.clone(),
+        }
+    }
+
     /// Makes a buffer of equal elements.
     pub(crate) fn filled(shape: Shape, value: T) -> Self {
         let size = shape.size();
@@ -399,6 +411,20 @@ mod tests {
         assert_eq!(flipped.view::<Ix1>(), array![6.0, 5.0]);
         let empty = Buffer::compact(Array1::<f32>::zeros(0));
         assert_eq!(empty.view::<Ix1>().len(), 0);
+    }
+
+    #[test]
+    fn only_few_elements_are_copied_for_a_second_handle() {
+        for elements in [vec![], vec![1.0], vec![1.0, 2.0]] {
+            let buffer = Buffer::from_array(Array1::from_vec(elements));
+            let copy = buffer.copied_few();
+            assert!(copy.is_own() && buffer.is_own());
+            assert_eq!(copy.view::<Ix1>(), buffer.view::<Ix1>());
+        }
+        let buffer = Buffer::from_array(array![1.0, 2.0, 3.0]);
+        let part = Buffer::part(&buffer, |view| view.slice(s![..;2]).into_dyn());
+        assert!(buffer.copied_few().0.is(&buffer.0));
+        assert!(part.copied_few().0.is(&part.0));
     }
 
     #[test]

@@ -110,40 +110,41 @@ fn result<T: Element, D: Dimension, E: Dimension>(x: Tensor<T, D>) -> Tensor<T, 
 /// handle shares its memory.
 macro_rules! between_tensors {
     ($Trait:ident, $method:ident, $Function:ident, $f:expr) => {
-        between_tensors!($Trait, $method, &Tensor<T, D>, &Tensor<T, E>, |x, y| {
-            if let Some((x, y)) = same_shape(x, y) {
+        between_tensors!($Trait, $method, &Tensor<T, D>, &Tensor<T, E>, (self), other => {
+            if let Some((x, y)) = same_shape(self, other) {
                 // Not in a closure, which would be the caller of `apply`.
                 return match x.zip_plain(y, $f) {
                     Some(result) => result,
                     None => $Function::apply(x, y),
                 };
             }
-            let (x, y) = broadcast(x, y, stringify!($method));
+            let (x, y) = broadcast(self, other, stringify!($method));
             $Function::apply(&x, &y)
         });
-        between_tensors!($Trait, $method, Tensor<T, D>, &Tensor<T, E>, |x, y| {
-            let mut x = x;
-            if x.zip_in_place(y, $f) {
-                return result(x);
+        between_tensors!($Trait, $method, Tensor<T, D>, &Tensor<T, E>, (mut self), other => {
+            if self.zip_in_place(other, $f) {
+                return result(self);
             }
-            ops::$Trait::$method(&x, y)
+            ops::$Trait::$method(&self, other)
         });
-        between_tensors!($Trait, $method, &Tensor<T, D>, Tensor<T, E>, |x, y| {
-            let mut y = y;
-            if y.zip_in_place(x, |y, x| $f(x, y)) {
-                return result(y);
+        between_tensors!($Trait, $method, &Tensor<T, D>, Tensor<T, E>, (self), mut other => {
+            if other.zip_in_place(self, |y, x| $f(x, y)) {
+                return result(other);
             }
-            ops::$Trait::$method(x, &y)
+            ops::$Trait::$method(self, &other)
         });
-        between_tensors!($Trait, $method, Tensor<T, D>, Tensor<T, E>, |x, y| {
-            let mut x = x;
-            if x.zip_in_place(&y, $f) {
-                return result(x);
+        between_tensors!($Trait, $method, Tensor<T, D>, Tensor<T, E>, (mut self), other => {
+            if self.zip_in_place(&other, $f) {
+                return result(self);
             }
-            ops::$Trait::$method(&x, y)
+            ops::$Trait::$method(&self, other)
         });
     };
-    ($Trait:ident, $method:ident, $X:ty, $Y:ty, |$x:ident, $y:ident| $body:block) => {
+    // Owned operands are not moved before they are used: a copy right after they were made stalls.
+    (
+        $Trait:ident, $method:ident, $X:ty, $Y:ty,
+        ($($receiver:tt)+), $other:pat_param => $body:block
+    ) => {
         impl<T, D, E> ops::$Trait<$Y> for $X
         where
             T: Element,
@@ -153,10 +154,7 @@ macro_rules! between_tensors {
             type Output = Tensor<T, Common<D, E>>;
 
             #[track_caller]
-            fn $method(self, other: $Y) -> Self::Output {
-                let ($x, $y) = (self, other);
-                $body
-            }
+            fn $method($($receiver)+, $other: $Y) -> Self::Output $body
         }
     };
 }

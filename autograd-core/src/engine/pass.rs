@@ -42,11 +42,23 @@ pub(super) struct Pass<'g> {
     scratch: Scratch,
 }
 
-/// Reused from node to node.
+/// Reused from node to node: an entry for each edge of a node, and unused ones. Their number is not changed for each
+/// node: the slice that a node gets would be loaded at once after its length was stored, which stalls.
 #[derive(Default)]
 struct Scratch {
     needs: Vec<bool>,
     results: Vec<Option<AnyGradient>>,
+}
+
+impl Scratch {
+    /// Makes entries for this number of edges.
+    #[inline]
+    fn make_room(&mut self, edges: usize) {
+        if self.needs.len() < edges {
+            self.needs.resize(edges, false);
+            self.results.resize_with(edges, || None);
+        }
+    }
 }
 
 impl<'g> Pass<'g> {
@@ -174,14 +186,14 @@ impl<'g> Pass<'g> {
                 Hooking::All
             };
             let edges = node.0.edges();
-            self.scratch.results.clear();
             if self.set_needs(edges) {
+                let (grads, edges) = ((slot, outputs), edges.len());
                 match &recorder {
-                    None => self.call(node, (slot, outputs), hooking)?,
+                    None => self.call(node, grads, edges, hooking)?,
                     Some(recorder) => {
                         recorder.record(node, || {
-                            self.call(node, (slot, outputs), hooking)?;
-                            Ok::<_, Error>(&self.scratch.results)
+                            self.call(node, grads, edges, hooking)?;
+                            Ok::<_, Error>(&self.scratch.results[..edges])
                         })?;
                     }
                 }
@@ -205,9 +217,7 @@ impl<'g> Pass<'g> {
     #[inline]
     fn propagate(&mut self, node: &Node, edges: &'g [Option<Edge>]) -> Result<(), Error> {
         for (input, edge) in edges.iter().enumerate() {
-            // Without a needed input there are no results.
-            let result = self.scratch.results.get_mut(input);
-            let (Some(grad), Some(edge)) = (result.and_then(Option::take), edge) else {
+            let (Some(grad), Some(edge)) = (self.scratch.results[input].take(), edge) else {
                 continue;
             };
             let outputs = edge.node.0.outputs();
@@ -226,16 +236,17 @@ impl<'g> Pass<'g> {
         Ok(())
     }
 
-    /// Sets which inputs of a node need a gradient in this pass, and returns whether any does.
+    /// Sets which inputs of a node need a gradient in this pass, and returns whether any does. No input has a result.
     #[inline]
     fn set_needs(&mut self, edges: &[Option<Edge>]) -> bool {
-        self.scratch.needs.clear();
+        self.scratch.make_room(edges.len());
         let mut any = false;
-        for edge in edges {
+        for (input, edge) in edges.iter().enumerate() {
             let needed = edge
                 .as_ref()
                 .is_some_and(|edge| !self.pruned || self.needs(&edge.node));
-            self.scratch.needs.push(needed);
+            self.scratch.needs[input] = needed;
+            self.scratch.results[input] = None;
             any |= needed;
         }
         any
@@ -246,16 +257,16 @@ impl<'g> Pass<'g> {
         &mut self,
         node: &'g Node,
         (slot, outputs): (u32, u32),
+        edges: usize,
         hooking: Hooking,
     ) -> Result<(), Error> {
         let Scratch { needs, results } = &mut self.scratch;
-        results.resize_with(needs.len(), || None);
         node.0.backward(BackwardCall {
             node,
             grads: self.slots.get(slot, outputs),
-            needs,
+            needs: &needs[..edges],
             create_graph: self.create_graph,
-            results,
+            results: &mut results[..edges],
             hooking,
             retained: &mut self.retained,
         })

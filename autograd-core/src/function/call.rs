@@ -85,7 +85,11 @@ impl<'a> Call<'a> {
     }
 
     /// Returns a saved tensor or list, with its history under `create_graph`.
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "in registers inlined, through memory twice if not"
+    )]
     pub fn restore<S: Restore<R>, R>(
         &mut self,
         saved: Option<S>,
@@ -127,7 +131,11 @@ impl<'a> Call<'a> {
         range(self.ends[1], output)
     }
 
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "in registers inlined, through memory twice if not"
+    )]
     fn restore_one<T: Element, D: Dimension>(
         &mut self,
         saved: Saved<T>,
@@ -295,7 +303,11 @@ pub trait Restore<R> {
 }
 
 impl<T: Element, D: Dimension> Restore<Tensor<T, D>> for Saved<T> {
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "in registers inlined, through memory twice if not"
+    )]
     fn restore(self, call: &mut Call<'_>, origin: Origin) -> Result<Tensor<T, D>, Error> {
         call.restore_one(self, origin, 0)
     }

@@ -122,7 +122,10 @@ impl<'a, T: Element, D: Dimension> GradOutput<'a, T, D> {
     #[inline]
     pub fn owned_tensor_optional(&mut self, last: bool) -> Option<Tensor<T, D>> {
         if !last {
-            return self.tensor_optional().cloned();
+            return match &self.value {
+                Value::Buffer(buffer) => Some(Tensor::constant(buffer.copied_few())),
+                _ => self.tensor_optional().cloned(),
+            };
         }
         match std::mem::replace(&mut self.value, Value::Undefined) {
             Value::Undefined => None,

@@ -4,11 +4,12 @@ use std::any::Any;
 use std::fmt;
 use std::ops::Deref;
 use std::panic::Location;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use ndarray::{Array, Dimension};
 
-use crate::array::PackedShape;
+use crate::alloc::Brief;
+use crate::array::{Buffer, PackedShape};
 use crate::error::panic::caught;
 use crate::error::{Error, ErrorKind};
 use crate::function::EdgeList;
@@ -138,8 +139,13 @@ pub trait IntoOutput<T, D> {
 }
 
 impl<T: Element, D: Dimension> IntoOutput<T, D> for Array<T, D> {
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "in registers inlined, through memory twice if not"
+    )]
     fn into_output(self) -> Tensor<T, D> {
-        Tensor::from(self)
+        Tensor::constant(Buffer::compact(self))
     }
 }
 
@@ -181,7 +187,7 @@ where
             rule,
             edges,
             outputs,
-            contents: Mutex::new(Contents::Live(saved)),
+            contents: Brief::new(Contents::Live(saved)),
         },
     )
 }
@@ -221,7 +227,7 @@ struct FunctionNode<S: 'static, E: EdgeList, O: OutputList> {
     rule: &'static Rule<S>,
     edges: E,
     outputs: O,
-    contents: Mutex<Contents<S>>,
+    contents: Brief<Contents<S>>,
 }
 
 /// The saved values and hooks of a node. With hooks they are boxed, so that nodes without hooks stay small: with two
@@ -238,24 +244,30 @@ struct Hooked<S> {
     hooks: Arc<Hooks>,
 }
 
-impl<S: Clone, E: EdgeList, O: OutputList> FunctionNode<S, E, O> {
-    fn contents(&self) -> MutexGuard<'_, Contents<S>> {
-        // Only a failed allocation panics while the lock is held; the contents are then complete.
-        self.contents.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Calls the backward functions.
-    #[inline]
-    fn run(&self, saved: S, call: BackwardCall<'_>) -> Result<bool, Error> {
-        let (node, signature) = (call.node, self.rule.signature);
-        let ends = [self.edges.ends(), self.outputs.ends()];
-        let run = || {
-            let mut call = Call::new(call, signature, ends);
-            (self.rule.backward)(saved, &mut call)?;
-            call.finish()
+impl<S> Hooked<S> {
+    /// Returns what is left after the saved values were freed.
+    fn freed(&self) -> Contents<S> {
+        let Some(hooks) = self.hooks.only_retained() else {
+            return Contents::Freed;
         };
-        match caught(run) {
-            Ok(result) => result,
+        let (saved, hooks) = (None, Arc::new(hooks));
+        Contents::Hooked(Box::new(Self { saved, hooks }))
+    }
+}
+
+impl<S: Clone, E: EdgeList, O: OutputList> FunctionNode<S, E, O> {
+    /// Calls the backward functions, if the saved values were not freed.
+    #[inline]
+    fn run(&self, saved: Option<S>, call: BackwardCall<'_>) -> Result<bool, Error> {
+        let (node, signature) = (call.node, self.rule.signature);
+        let Some(saved) = saved else {
+            return Err(node.error(ErrorKind::Freed));
+        };
+        let ends = [self.edges.ends(), self.outputs.ends()];
+        let mut call = Call::new(call, signature, ends);
+        // The call is borrowed: the closure itself is copied.
+        match caught(|| (self.rule.backward)(saved, &mut call)) {
+            Ok(result) => result.and_then(|()| call.finish()),
             Err(panic) => backward_panicked(panic, node, signature),
         }
     }
@@ -295,46 +307,30 @@ where
 
     fn backward(&self, mut call: BackwardCall<'_>) -> Result<(), Error> {
         // User code runs on copies of the handles, with the lock released: it may start a pass through this node.
-        let contents = self.contents();
-        match &*contents {
-            Contents::Live(saved) => {
-                let saved = saved.clone();
-                drop(contents);
-                // While saved tensors were unpacked, user code may have registered hooks.
-                if self.run(saved, call.reborrow())? && call.hooking != Hooking::None {
-                    return call_new_hooks(self.hooks(), call);
-                }
-                Ok(())
+        let (saved, hooks) = self.contents.with(|contents| match contents {
+            Contents::Live(saved) => (Some(saved.clone()), None),
+            Contents::Freed => (None, None),
+            Contents::Hooked(hooked) => (hooked.saved.clone(), Some(Arc::clone(&hooked.hooks))),
+        });
+        let Some(hooks) = hooks else {
+            // While saved tensors were unpacked, user code may have registered hooks.
+            if self.run(saved, call.reborrow())? && call.hooking != Hooking::None {
+                return call_new_hooks(self.hooks(), call);
             }
-            Contents::Freed => Err(call.node.error(ErrorKind::Freed)),
-            Contents::Hooked(hooked) => {
-                let (saved, hooks) = (hooked.saved.clone(), Arc::clone(&hooked.hooks));
-                drop(contents);
-                let run = |call: BackwardCall<'_>| match saved {
-                    Some(saved) => self.run(saved, call).map(|_| ()),
-                    None => Err(call.node.error(ErrorKind::Freed)),
-                };
-                run_with_hooks(&hooks, call, run, || self.hooks())
-            }
-        }
+            return Ok(());
+        };
+        let run = |call: BackwardCall<'_>| self.run(saved, call).map(|_| ());
+        run_with_hooks(&hooks, call, run, || self.hooks())
     }
 
     fn free(&self) {
-        let mut contents = self.contents();
-        let freed = match &*contents {
-            Contents::Hooked(hooked) => {
-                hooked
-                    .hooks
-                    .only_retained()
-                    .map_or(Contents::Freed, |hooks| {
-                        let (saved, hooks) = (None, Arc::new(hooks));
-                        Contents::Hooked(Box::new(Hooked { saved, hooks }))
-                    })
-            }
-            _ => Contents::Freed,
-        };
-        let former = std::mem::replace(&mut *contents, freed);
-        drop(contents);
+        let former = self.contents.with(|contents| {
+            let freed = match contents {
+                Contents::Hooked(hooked) => hooked.freed(),
+                _ => Contents::Freed,
+            };
+            std::mem::replace(contents, freed)
+        });
         // After the lock is released: dropping values and hooks may run user code.
         drop(former);
     }
@@ -342,11 +338,11 @@ where
     fn saved(&self, note: &mut NoteSaved<'_>) -> bool {
         // The owner of a tensor's memory is asked for its address, which runs user code: on copies of the handles, with
         // the lock released.
-        let saved = match &*self.contents() {
+        let saved = self.contents.with(|contents| match contents {
             Contents::Live(saved) => Some(saved.clone()),
             Contents::Freed => None,
             Contents::Hooked(hooked) => hooked.saved.clone(),
-        };
+        });
         let Some(saved) = saved else {
             return false;
         };
@@ -358,24 +354,26 @@ where
     }
 
     fn hooks(&self) -> Option<Arc<Hooks>> {
-        match &*self.contents() {
+        self.contents.with(|contents| match contents {
             Contents::Hooked(hooked) => Some(Arc::clone(&hooked.hooks)),
             _ => None,
-        }
+        })
     }
 
     fn change_hooks(&self, change: &mut dyn FnMut(&mut Hooks)) {
-        let mut contents = self.contents();
-        let (saved, former) = match std::mem::replace(&mut *contents, Contents::Freed) {
-            Contents::Live(saved) => (Some(saved), None),
-            Contents::Freed => (None, None),
-            Contents::Hooked(hooked) => (hooked.saved, Some(hooked.hooks)),
-        };
-        let mut hooks = former.as_deref().cloned().unwrap_or_default();
-        change(&mut hooks);
-        let hooks = Arc::new(hooks);
-        *contents = Contents::Hooked(Box::new(Hooked { saved, hooks }));
-        drop(contents);
+        let former = self.contents.with(|contents| {
+            let (saved, former) = match std::mem::replace(contents, Contents::Freed) {
+                Contents::Live(saved) => (Some(saved), None),
+                Contents::Freed => (None, None),
+                Contents::Hooked(hooked) => (hooked.saved, Some(hooked.hooks)),
+            };
+            let mut hooks = former.as_deref().cloned().unwrap_or_default();
+            change(&mut hooks);
+            let hooks = Arc::new(hooks);
+            *contents = Contents::Hooked(Box::new(Hooked { saved, hooks }));
+            former
+        });
+        // After the lock is released: a hook may have a value of a user.
         drop(former);
     }
 }

@@ -5,6 +5,7 @@
 //! as rows of columns, so that each operation is one on a whole row. The length of a row is not a constant: the compiler
 //! would take a short loop over it apart, and make slow code of the loop over rows.
 
+#![allow(unsafe_code, reason = "each block has its argument")]
 #![allow(
     clippy::inline_always,
     clippy::needless_range_loop,
@@ -18,12 +19,13 @@ use ndarray::{Array, ArrayView, Axis, Dimension};
 
 use super::axes::Axes;
 use super::lanes::{blocks, rows};
-use super::max::{Largest, column_extreme, lane_extreme};
-use super::wide::{Loop, widest};
+use super::max::{Largest, column_extreme, largest_number};
+use super::wide::{self, Loop};
 use crate::element::{Any, Element, Family};
 use crate::math::{exp, ln};
 use crate::memory;
 use crate::parallel::{split, split_mut, worth};
+use crate::registers::{self, Kernel, Lanes, Register};
 
 /// The elements of the widest register.
 pub(super) const WIDTH: usize = 16;
@@ -91,7 +93,6 @@ pub fn along<T: Element, D: Dimension>(
         }
     }
     // SAFETY: every element of every lane was written.
-    #[expect(unsafe_code, reason = "see above")]
     unsafe {
         results.set_len(x.len());
     }
@@ -118,7 +119,7 @@ fn double(function: Along, arrays: Slices<'_, f64>, lengths: [usize; 2]) {
     of(function, arrays, lengths);
 }
 
-fn of<T: Element>(function: Along, arrays: Slices<'_, T>, lengths: [usize; 2]) {
+fn of<T: Lanes>(function: Along, arrays: Slices<'_, T>, lengths: [usize; 2]) {
     match function {
         Along::Softmax => each_lane(Softmax, arrays, lengths),
         Along::SoftmaxGradient => each_lane(SoftmaxGradient, arrays, lengths),
@@ -136,13 +137,16 @@ trait LaneFunction<T>: Copy + Sync {
     const OF_TWO: bool;
 
     /// Writes the results of a lane, all of them.
-    fn lane(self, x: &[T], y: &[T], out: &mut [MaybeUninit<T>]);
+    ///
+    /// # Safety
+    /// The processor has the registers.
+    unsafe fn lane<R: Register<Element = T>>(self, x: &[T], y: &[T], out: &mut [MaybeUninit<T>]);
 
     /// Replaces the elements of lanes that are side by side, in rows of this width.
     fn columns(self, x: &mut [T], y: &[T], width: usize);
 }
 
-fn each_lane<T: Element, F: LaneFunction<T>>(
+fn each_lane<T: Lanes, F: LaneFunction<T>>(
     function: F,
     (x, y, out): Slices<'_, T>,
     [length, inner]: [usize; 2],
@@ -151,13 +155,17 @@ fn each_lane<T: Element, F: LaneFunction<T>>(
     if inner == 1 {
         return split_mut(out, length, at_least, |first, out| {
             let range = first * length..first * length + out.len();
-            widest(EachLane {
+            let lanes = EachLane {
                 function,
                 x: &x[range.clone()],
                 y: &y[range],
                 out,
                 length,
-            });
+            };
+            // SAFETY: it has no conditions.
+            unsafe {
+                registers::widest(lanes);
+            }
         });
     }
     let blocks = x.len() / (length * inner);
@@ -171,7 +179,7 @@ fn each_lane<T: Element, F: LaneFunction<T>>(
     };
     split(blocks * pieces, at_least.div_ceil(COLUMNS), |range| {
         for piece in range {
-            widest(EachColumn {
+            wide::widest(EachColumn {
                 function,
                 columns: &columns,
                 start: piece / pieces * length * inner,
@@ -190,13 +198,14 @@ struct EachLane<'a, T, F> {
     length: usize,
 }
 
-impl<T: Element, F: LaneFunction<T>> Loop for EachLane<'_, T, F> {
+impl<T: Lanes, F: LaneFunction<T>> Kernel<T> for EachLane<'_, T, F> {
     #[inline(always)]
-    fn run(self) {
+    unsafe fn run<R: Register<Element = T>>(self) {
         let Self { length, .. } = self;
         let lanes = self.x.chunks_exact(length).zip(self.y.chunks_exact(length));
         for ((x, y), out) in lanes.zip(self.out.chunks_exact_mut(length)) {
-            self.function.lane(x, y, out);
+            // SAFETY: the processor has the registers.
+            unsafe { self.function.lane::<R>(x, y, out) };
         }
     }
 }
@@ -214,7 +223,6 @@ struct Columns<'a, T> {
 struct Out<T>(*mut MaybeUninit<T>);
 
 // SAFETY: each thread writes other columns.
-#[expect(unsafe_code, reason = "see above")]
 unsafe impl<T: Send> Sync for Out<T> {}
 
 /// The lanes from the column `first` on of the block that begins at `start`.
@@ -246,7 +254,6 @@ impl<T: Element, F: LaneFunction<T>> Loop for EachColumn<'_, '_, T, F> {
             let place = self.start + row * inner + self.first;
             // SAFETY: `out` has as many elements as `x` has, and the row's part from `place` on is one of these columns
             // alone, which no other thread writes.
-            #[expect(unsafe_code, reason = "see above")]
             let out =
                 unsafe { std::slice::from_raw_parts_mut(self.columns.out.0.add(place), count) };
             for (out, &element) in out.iter_mut().zip(elements) {
@@ -306,17 +313,13 @@ fn map<'a, T: Element>(
         out[whole..].copy_from_slice(&rest[..count]);
     }
     // SAFETY: both loops have written an element for each of `x`, of which there are as many as in `out`.
-    #[expect(unsafe_code, reason = "see above")]
-    unsafe {
-        written(out)
-    }
+    unsafe { written(out) }
 }
 
 /// Returns elements that were written.
 ///
 /// # Safety
 /// All of them were.
-#[expect(unsafe_code, reason = "see above")]
 #[inline(always)]
 unsafe fn written<T>(out: &mut [MaybeUninit<T>]) -> &mut [T] {
     // SAFETY: as the caller promises; an element has the layout of its `MaybeUninit`.
@@ -499,8 +502,9 @@ impl<T: Element> LaneFunction<T> for Softmax {
     const OF_TWO: bool = false;
 
     #[inline(always)]
-    fn lane(self, x: &[T], _: &[T], out: &mut [MaybeUninit<T>]) {
-        let largest = lane_extreme(Largest, x);
+    unsafe fn lane<R: Register<Element = T>>(self, x: &[T], _: &[T], out: &mut [MaybeUninit<T>]) {
+        // SAFETY: the processor has the registers. An element that is NaN makes the sum NaN.
+        let largest = unsafe { largest_number::<T, R>(x) };
         let out = map(x, x, out, |x, _| exp(x - largest));
         let inverse = T::one() / sum(out, out, |x, _| x);
         for x in out {
@@ -527,8 +531,9 @@ impl<T: Element> LaneFunction<T> for LogSoftmax {
     const OF_TWO: bool = false;
 
     #[inline(always)]
-    fn lane(self, x: &[T], _: &[T], out: &mut [MaybeUninit<T>]) {
-        let largest = lane_extreme(Largest, x);
+    unsafe fn lane<R: Register<Element = T>>(self, x: &[T], _: &[T], out: &mut [MaybeUninit<T>]) {
+        // SAFETY: the processor has the registers. An element that is NaN makes the sum NaN.
+        let largest = unsafe { largest_number::<T, R>(x) };
         let log_sum = ln(sum_of(x, |x| exp(x - largest)));
         map(x, x, out, |x, _| (x - largest) - log_sum);
     }
@@ -553,7 +558,7 @@ impl<T: Element> LaneFunction<T> for SoftmaxGradient {
     const OF_TWO: bool = true;
 
     #[inline(always)]
-    fn lane(self, g: &[T], y: &[T], out: &mut [MaybeUninit<T>]) {
+    unsafe fn lane<R: Register<Element = T>>(self, g: &[T], y: &[T], out: &mut [MaybeUninit<T>]) {
         let mean = sum(g, y, |g, y| g * y);
         map(g, y, out, |g, y| y * (g - mean));
     }
@@ -573,7 +578,7 @@ impl<T: Element> LaneFunction<T> for LogSoftmaxGradient {
     const OF_TWO: bool = true;
 
     #[inline(always)]
-    fn lane(self, g: &[T], y: &[T], out: &mut [MaybeUninit<T>]) {
+    unsafe fn lane<R: Register<Element = T>>(self, g: &[T], y: &[T], out: &mut [MaybeUninit<T>]) {
         let total = sum(g, g, |g, _| g);
         map(g, y, out, |g, y| g - exp(y) * total);
     }
@@ -600,7 +605,7 @@ impl<T: Element, const REVERSED: bool> LaneFunction<T> for CumSum<REVERSED> {
     const OF_TWO: bool = false;
 
     #[inline(always)]
-    fn lane(self, x: &[T], _: &[T], out: &mut [MaybeUninit<T>]) {
+    unsafe fn lane<R: Register<Element = T>>(self, x: &[T], _: &[T], out: &mut [MaybeUninit<T>]) {
         let place = |index: usize| if REVERSED { x.len() - 1 - index } else { index };
         let mut before = 0.0;
         for start in (0..x.len()).step_by(STEP) {
@@ -644,7 +649,7 @@ impl<T: Element> LaneFunction<T> for ProductOfOthers {
     const OF_TWO: bool = false;
 
     #[inline(always)]
-    fn lane(self, x: &[T], _: &[T], out: &mut [MaybeUninit<T>]) {
+    unsafe fn lane<R: Register<Element = T>>(self, x: &[T], _: &[T], out: &mut [MaybeUninit<T>]) {
         let mut before = T::one();
         for (x, out) in x.chunks(STEP).zip(out.chunks_mut(STEP)) {
             let mut product = T::one();
@@ -655,7 +660,6 @@ impl<T: Element> LaneFunction<T> for ProductOfOthers {
             before *= product;
         }
         // SAFETY: the loop has written one for each of `x`.
-        #[expect(unsafe_code, reason = "see above")]
         let out = unsafe { written(out) };
         let mut after = T::one();
         for (x, out) in x.rchunks(STEP).zip(out.rchunks_mut(STEP)) {

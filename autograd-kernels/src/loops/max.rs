@@ -1,28 +1,46 @@
 //! The maximum and the minimum; both are NaN if an element is NaN.
+//!
+//! The best elements of a lane so far are in registers by construction: the compiler makes vector code of a loop that
+//! chooses elements under some profiles alone. The registers are chosen once for all lanes.
 
+#![allow(unsafe_code, reason = "each block has its argument")]
 #![allow(
     clippy::inline_always,
     clippy::needless_range_loop,
     reason = "a loop is vector code only if all of its body is in it"
 )]
 
+use std::marker::PhantomData;
+
 use super::along::{COLUMNS, LANES, Row, WIDTH, in_halves, update};
-use super::wide::{Loop, widest};
-use crate::element::Element;
+use crate::element::{Any, Element, Family};
+use crate::registers::{Kernel, Lanes, Register, widest};
 
 /// Returns the maximum: NaN if an element is NaN, −∞ if there are no elements.
 pub(super) fn max<T: Element>(x: &[T]) -> T {
     let mut largest = T::neg_infinity();
-    widest(OfLane(x, &mut largest));
+    match T::into_any::<Lane<'_>>((x, &mut largest)) {
+        // SAFETY: it has no conditions, here and below.
+        Any::F32((x, largest)) => unsafe { widest(OfLane(x, largest)) },
+        Any::F64((x, largest)) => unsafe { widest(OfLane(x, largest)) },
+    }
     largest
+}
+
+/// A lane, and room for its maximum.
+struct Lane<'a>(PhantomData<&'a ()>);
+
+impl<'a> Family for Lane<'a> {
+    type Of<T: Element> = (&'a [T], &'a mut T);
 }
 
 struct OfLane<'a, T>(&'a [T], &'a mut T);
 
-impl<T: Element> Loop for OfLane<'_, T> {
+impl<T: Lanes> Kernel<T> for OfLane<'_, T> {
     #[inline(always)]
-    fn run(self) {
-        *self.1 = lane_extreme(Largest, self.0);
+    unsafe fn run<R: Register<Element = T>>(self) {
+        // SAFETY: the processor has the registers.
+        *self.1 = unsafe { lane_extreme::<T, R, _>(Largest, self.0) };
     }
 }
 
@@ -33,6 +51,12 @@ pub(super) trait Extreme: Copy {
 
     /// Returns whether an element replaces the best so far.
     fn is_better<T: Element>(x: T, best: T) -> bool;
+
+    /// Returns the better elements of both registers, the best so far where the others are equal or NaN.
+    ///
+    /// # Safety
+    /// The processor has the registers.
+    unsafe fn better_lanes<R: Register>(best: R, x: R) -> R;
 }
 
 #[derive(Clone, Copy)]
@@ -48,6 +72,12 @@ impl Extreme for Largest {
     fn is_better<T: Element>(x: T, best: T) -> bool {
         x > best
     }
+
+    #[inline(always)]
+    unsafe fn better_lanes<R: Register>(best: R, x: R) -> R {
+        // SAFETY: as the trait requires.
+        unsafe { best.larger(x) }
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -62,6 +92,12 @@ impl Extreme for Smallest {
     #[inline(always)]
     fn is_better<T: Element>(x: T, best: T) -> bool {
         x < best
+    }
+
+    #[inline(always)]
+    unsafe fn better_lanes<R: Register>(best: R, x: R) -> R {
+        // SAFETY: as the trait requires.
+        unsafe { best.smaller(x) }
     }
 }
 
@@ -79,40 +115,105 @@ fn choose<T: Element, E: Extreme>(best: T, x: T) -> T {
 }
 
 /// Returns the extreme of the elements of a lane.
+///
+/// # Safety
+/// The processor has the registers.
 #[inline(always)]
-pub(super) fn lane_extreme<T: Element, E: Extreme>(_: E, x: &[T]) -> T {
-    // Four arrays: the compiler keeps one of all in memory.
-    let [mut a, mut b, mut c, mut d] = [[E::of_none::<T>(); WIDTH]; 4];
-    let (chunks, rest) = x.as_chunks::<{ 4 * WIDTH }>();
-    let mut has_nan = false;
-    for chunk in chunks {
-        for lane in 0..WIDTH {
-            a[lane] = better::<T, E>(a[lane], chunk[lane]);
-        }
-        for lane in 0..WIDTH {
-            b[lane] = better::<T, E>(b[lane], chunk[WIDTH + lane]);
-        }
-        for lane in 0..WIDTH {
-            c[lane] = better::<T, E>(c[lane], chunk[2 * WIDTH + lane]);
-        }
-        for lane in 0..WIDTH {
-            d[lane] = better::<T, E>(d[lane], chunk[3 * WIDTH + lane]);
-        }
-        // One comparison tests two elements.
-        for lane in 0..2 * WIDTH {
-            has_nan |= chunk[lane].is_nan() | chunk[2 * WIDTH + lane].is_nan();
+pub(super) unsafe fn lane_extreme<T: Element, R: Register<Element = T>, E: Extreme>(
+    _: E,
+    x: &[T],
+) -> T {
+    // SAFETY: as this function requires.
+    unsafe { best_of::<T, R, E, true>(x) }
+}
+
+/// Returns the largest of the elements that are not NaN; −∞ if there are none.
+///
+/// # Safety
+/// The processor has the registers.
+#[inline(always)]
+pub(super) unsafe fn largest_number<T: Element, R: Register<Element = T>>(x: &[T]) -> T {
+    // SAFETY: as this function requires.
+    unsafe { best_of::<T, R, Largest, false>(x) }
+}
+
+/// Returns the best element of a lane, which is NaN if one is, if that matters. As many elements are compared side by
+/// side in small registers as in large ones: of zeros of both signs, the result is the same.
+#[inline(always)]
+unsafe fn best_of<T: Element, R: Register<Element = T>, E: Extreme, const NAN: bool>(x: &[T]) -> T {
+    if x.len() < WIDTH {
+        let best = x.iter().copied().fold(E::of_none(), better::<T, E>);
+        let has_nan = NAN && x.iter().any(|x| x.is_nan());
+        return if has_nan { T::nan() } else { best };
+    }
+    // SAFETY: the lane has the elements of the registers: `WIDTH`, or `LANES`.
+    unsafe {
+        match (x.len() < LANES, R::LANES) {
+            (true, 2) | (false, 8) => side_by_side::<T, R, E, NAN, 8>(x),
+            (true, 4) | (false, 16) => side_by_side::<T, R, E, NAN, 4>(x),
+            (true, 8) => side_by_side::<T, R, E, NAN, 2>(x),
+            (true, _) => side_by_side::<T, R, E, NAN, 1>(x),
+            (false, 4) => side_by_side::<T, R, E, NAN, 16>(x),
+            (false, _) => side_by_side::<T, R, E, NAN, 32>(x),
         }
     }
-    for x in rest {
-        has_nan |= x.is_nan();
+}
+
+/// Returns the best element, of a lane of which `C` registers are compared at a time. The last ones end where the lane
+/// ends, whether or not some of their elements were compared before.
+///
+/// # Safety
+/// The processor has the registers, and the lane as many elements as `C` of them.
+#[inline(always)]
+unsafe fn side_by_side<
+    T: Element,
+    R: Register<Element = T>,
+    E: Extreme,
+    const NAN: bool,
+    const C: usize,
+>(
+    x: &[T],
+) -> T {
+    let step = C * R::LANES;
+    let last = x.len() - step;
+    let mut best = [unsafe { R::all(E::of_none()) }; C];
+    let mut has_nan = false;
+    let mut start = 0;
+    loop {
+        let mut lanes = best;
+        for c in 0..C {
+            // SAFETY: `start` is at least a step before the end of the lane; the processor has the registers, here and
+            // below.
+            lanes[c] = unsafe { R::load(x.as_ptr().add(start + c * R::LANES)) };
+            best[c] = unsafe { E::better_lanes(best[c], lanes[c]) };
+        }
+        if NAN {
+            // One comparison tests two registers.
+            for c in 0..C.div_ceil(2) {
+                has_nan |= unsafe { lanes[c].has_nan(lanes[C / 2 + c]) };
+            }
+        }
+        if start == last {
+            break;
+        }
+        start = (start + step).min(last);
     }
     if has_nan {
         return T::nan();
     }
-    let mut lanes = [a, b, c, d];
-    let lanes = lanes.as_flattened_mut();
-    update(lanes, rest, better::<T, E>);
-    in_halves(lanes, better::<T, E>)
+    // A copy: registers whose index is not a constant are in memory.
+    let mut halves = best;
+    let mut count = C;
+    while count > 1 {
+        count /= 2;
+        for c in 0..count {
+            halves[c] = unsafe { E::better_lanes(halves[c], halves[count + c]) };
+        }
+    }
+    let mut lanes = [E::of_none(); WIDTH];
+    // SAFETY: a register has at most `WIDTH` elements.
+    unsafe { halves[0].store(lanes.as_mut_ptr()) };
+    in_halves(&mut lanes[..R::LANES], better::<T, E>)
 }
 
 /// Returns the extreme of each column, of rows of this width.
@@ -169,21 +270,42 @@ pub(super) fn first_of_columns<T: Element>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::registers::tests::with_each_size;
+
+    struct OfSmallest<'a, T>(&'a [T], &'a mut T);
+
+    impl<T: Lanes> Kernel<T> for OfSmallest<'_, T> {
+        unsafe fn run<R: Register<Element = T>>(self) {
+            // SAFETY: the processor has the registers.
+            *self.1 = unsafe { lane_extreme::<T, R, _>(Smallest, self.0) };
+        }
+    }
+
+    fn min(x: &[f64]) -> f64 {
+        let mut smallest = 0.0;
+        // SAFETY: it has no conditions.
+        unsafe { widest(OfSmallest(x, &mut smallest)) };
+        smallest
+    }
 
     #[test]
     fn the_first_of_equals_and_of_nans() {
+        with_each_size(first_of_equals_and_of_nans);
+    }
+
+    fn first_of_equals_and_of_nans() {
         for length in [1, 2, 15, 16, 17, 40, 64, 65, 200] {
             for best in 0..length {
                 let mut x: Vec<f64> = vec![0.0; length];
                 x[best] = 1.0;
                 *x.last_mut().unwrap() = 1.0;
-                let largest = lane_extreme(Largest, &x);
+                let largest = max(&x);
                 assert_eq!((largest, first(&x, largest)), (1.0, Some(best)));
                 let negative: Vec<f64> = x.iter().map(|x| -x).collect();
-                let smallest = lane_extreme(Smallest, &negative);
+                let smallest = min(&negative);
                 assert_eq!((smallest, first(&negative, smallest)), (-1.0, Some(best)));
                 x[best] = f64::NAN;
-                let [largest, smallest] = [max(&x), lane_extreme(Smallest, &x)];
+                let [largest, smallest] = [max(&x), min(&x)];
                 assert!(largest.is_nan() && smallest.is_nan());
                 assert_eq!(first(&x, largest), Some(best));
             }

@@ -3,6 +3,7 @@
 //!
 //! Lanes are computed where they are or side by side, as in [`along`](super::along).
 
+#![allow(unsafe_code, reason = "each block has its argument")]
 #![allow(
     clippy::inline_always,
     clippy::needless_range_loop,
@@ -22,11 +23,11 @@ use super::max::{
     Extreme, Largest, Smallest, column_extreme, first, first_of_columns, lane_extreme,
 };
 use super::mean_var::mean_var;
-use super::wide::{Loop, widest};
 use crate::element::{Any, Element, Family};
 use crate::math::{exp, ln};
 use crate::memory;
 use crate::parallel::{split_mut, worth};
+use crate::registers::{self, Kernel, Register, widest};
 
 /// A reduction of lanes.
 #[derive(Clone, Copy, Debug)]
@@ -108,7 +109,7 @@ fn double(reduction: Reduction, lanes: &Lanes<'_, f64>, results: &mut Vec<f64>) 
     of(reduction, lanes, results);
 }
 
-fn of<T: Element>(reduction: Reduction, lanes: &Lanes<'_, T>, results: &mut Vec<T>) {
+fn of<T: registers::Lanes>(reduction: Reduction, lanes: &Lanes<'_, T>, results: &mut Vec<T>) {
     match reduction {
         Reduction::Max => lanes_or_parts(OfExtreme(Largest), lanes, results),
         Reduction::Min => lanes_or_parts(OfExtreme(Smallest), lanes, results),
@@ -138,7 +139,7 @@ fn first_double(
     first_of(is_max, lanes, results, indices);
 }
 
-fn first_of<T: Element>(
+fn first_of<T: registers::Lanes>(
     is_max: bool,
     lanes: &Lanes<'_, T>,
     results: &mut Vec<T>,
@@ -153,30 +154,36 @@ fn first_of<T: Element>(
 
 /// A reduction of a lane.
 trait LaneReduction<T: Element> {
-    fn lane(&mut self, x: &[T]) -> T;
+    /// Reduces a lane.
+    ///
+    /// # Safety
+    /// The processor has the registers.
+    unsafe fn lane<R: Register<Element = T>>(&mut self, x: &[T]) -> T;
 
     /// Reduces lanes that are side by side, in rows of this width, of which the first `count` are wanted. May change the
     /// elements.
     fn columns(&mut self, x: &mut [T], width: usize, count: usize) -> Row<T>;
 }
 
-fn each_lane<T: Element>(
+fn each_lane<T: registers::Lanes>(
     reduction: impl LaneReduction<T>,
     lanes: &Lanes<'_, T>,
     results: &mut Vec<T>,
 ) {
-    widest(EachLane {
+    let each = EachLane {
         reduction,
         lanes,
         results,
-    });
+    };
+    // SAFETY: it has no conditions.
+    unsafe { widest(each) }
 }
 
 /// The number of elements of a long lane that are reduced apart, on any thread.
 const PART: usize = 1 << 16;
 
 /// Reduces each lane, or the parts of a long one and then these reductions, which gives the same.
-fn lanes_or_parts<T: Element>(
+fn lanes_or_parts<T: registers::Lanes>(
     reduction: impl LaneReduction<T> + Copy + Sync,
     lanes: &Lanes<'_, T>,
     results: &mut Vec<T>,
@@ -189,32 +196,34 @@ fn lanes_or_parts<T: Element>(
     split_mut(&mut parts, 1, worth::LOOP / PART, |first, parts| {
         let pieces = elements[first * PART..].chunks(PART);
         for (part, elements) in parts.iter_mut().zip(pieces) {
-            widest(OfLane(reduction, elements, part));
+            // SAFETY: it has no conditions, here and below.
+            unsafe { widest(OfLane(reduction, elements, part)) };
         }
     });
     let mut result = T::zero();
-    widest(OfLane(reduction, &parts, &mut result));
+    unsafe { widest(OfLane(reduction, &parts, &mut result)) };
     results.push(result);
 }
 
-struct OfLane<'a, T, R>(R, &'a [T], &'a mut T);
+struct OfLane<'a, T, F>(F, &'a [T], &'a mut T);
 
-impl<T: Element, R: LaneReduction<T>> Loop for OfLane<'_, T, R> {
+impl<T: registers::Lanes, F: LaneReduction<T>> Kernel<T> for OfLane<'_, T, F> {
     #[inline(always)]
-    fn run(mut self) {
-        *self.2 = self.0.lane(self.1);
+    unsafe fn run<R: Register<Element = T>>(mut self) {
+        // SAFETY: the processor has the registers.
+        *self.2 = unsafe { self.0.lane::<R>(self.1) };
     }
 }
 
-struct EachLane<'a, 'b, T: Element, R> {
-    reduction: R,
+struct EachLane<'a, 'b, T: Element, F> {
+    reduction: F,
     lanes: &'a Lanes<'b, T>,
     results: &'a mut Vec<T>,
 }
 
-impl<T: Element, R: LaneReduction<T>> Loop for EachLane<'_, '_, T, R> {
+impl<T: registers::Lanes, F: LaneReduction<T>> Kernel<T> for EachLane<'_, '_, T, F> {
     #[inline(always)]
-    fn run(mut self) {
+    unsafe fn run<R: Register<Element = T>>(mut self) {
         let Lanes {
             ref elements,
             outer,
@@ -222,11 +231,12 @@ impl<T: Element, R: LaneReduction<T>> Loop for EachLane<'_, '_, T, R> {
             inner,
         } = *self.lanes;
         if length == 0 {
-            let of_none = self.reduction.lane(&[]);
+            // SAFETY: the processor has the registers, here and below.
+            let of_none = unsafe { self.reduction.lane::<R>(&[]) };
             self.results.resize(outer * inner, of_none);
         } else if inner == 1 {
             for x in elements.chunks_exact(length) {
-                let result = self.reduction.lane(x);
+                let result = unsafe { self.reduction.lane::<R>(x) };
                 self.results.push(result);
             }
         } else if inner > 0 {
@@ -249,8 +259,9 @@ struct OfExtreme<E>(E);
 
 impl<T: Element, E: Extreme> LaneReduction<T> for OfExtreme<E> {
     #[inline(always)]
-    fn lane(&mut self, x: &[T]) -> T {
-        lane_extreme(self.0, x)
+    unsafe fn lane<R: Register<Element = T>>(&mut self, x: &[T]) -> T {
+        // SAFETY: as the trait requires.
+        unsafe { lane_extreme::<T, R, E>(self.0, x) }
     }
 
     #[inline(always)]
@@ -264,8 +275,9 @@ struct First<'a, E>(E, &'a mut Vec<usize>);
 
 impl<T: Element, E: Extreme> LaneReduction<T> for First<'_, E> {
     #[inline(always)]
-    fn lane(&mut self, x: &[T]) -> T {
-        let extreme = lane_extreme(self.0, x);
+    unsafe fn lane<R: Register<Element = T>>(&mut self, x: &[T]) -> T {
+        // SAFETY: as the trait requires.
+        let extreme = unsafe { lane_extreme::<T, R, E>(self.0, x) };
         self.1.push(first(x, extreme).unwrap_or_default());
         extreme
     }
@@ -284,7 +296,7 @@ struct Product;
 
 impl<T: Element> LaneReduction<T> for Product {
     #[inline(always)]
-    fn lane(&mut self, x: &[T]) -> T {
+    unsafe fn lane<R: Register<Element = T>>(&mut self, x: &[T]) -> T {
         // Four arrays: the compiler keeps one of all in memory.
         let [mut a, mut b, mut c, mut d] = [[T::one(); WIDTH]; 4];
         let (chunks, rest) = x.as_chunks::<{ 4 * WIDTH }>();
@@ -323,8 +335,9 @@ struct LogSumExp;
 
 impl<T: Element> LaneReduction<T> for LogSumExp {
     #[inline(always)]
-    fn lane(&mut self, x: &[T]) -> T {
-        let largest = lane_extreme(Largest, x);
+    unsafe fn lane<R: Register<Element = T>>(&mut self, x: &[T]) -> T {
+        // SAFETY: as the trait requires.
+        let largest = unsafe { lane_extreme::<T, R, _>(Largest, x) };
         if largest.is_infinite() {
             return largest;
         }
@@ -353,7 +366,7 @@ struct SquaredDeviations;
 
 impl<T: Element> LaneReduction<T> for SquaredDeviations {
     #[inline(always)]
-    fn lane(&mut self, x: &[T]) -> T {
+    unsafe fn lane<R: Register<Element = T>>(&mut self, x: &[T]) -> T {
         let mean = sum(x, x, |x, _| x) / T::from_f64(x.len() as f64);
         if !mean.is_finite() {
             return mean_var(x).1;

@@ -1,6 +1,7 @@
 //! Softmax of a slice, which neither overflows nor vanishes: the maximum is subtracted first. Compiled here for both
 //! element types; along an axis, see [`along`](super::along).
 
+#![allow(unsafe_code, reason = "each block has its argument")]
 #![allow(
     clippy::inline_always,
     reason = "a loop is vector code only if all of its body is in it"
@@ -9,10 +10,10 @@
 use std::marker::PhantomData;
 
 use super::along::sum;
-use super::max::{Largest, lane_extreme};
-use super::wide::{Loop, widest};
+use super::max::largest_number;
 use crate::element::{Any, Element, Family};
 use crate::math::{exp, ln};
+use crate::registers::{Kernel, Lanes, Register, widest};
 
 /// Replaces each element by eˣ / Σ eˣ: NaN if all are −∞, or one is ∞.
 ///
@@ -47,21 +48,24 @@ impl<'a> Family for Arguments<'a> {
 
 #[inline(never)]
 fn single(x: &mut [f32], logarithms: &mut (f32, f32)) {
-    widest(OfSlice(x, logarithms));
+    // SAFETY: it has no conditions.
+    unsafe { widest(OfSlice(x, logarithms)) }
 }
 
 #[inline(never)]
 fn double(x: &mut [f64], logarithms: &mut (f64, f64)) {
-    widest(OfSlice(x, logarithms));
+    // SAFETY: it has no conditions.
+    unsafe { widest(OfSlice(x, logarithms)) }
 }
 
 struct OfSlice<'a, T>(&'a mut [T], &'a mut (T, T));
 
-impl<T: Element> Loop for OfSlice<'_, T> {
+impl<T: Lanes> Kernel<T> for OfSlice<'_, T> {
     #[inline(always)]
-    fn run(self) {
+    unsafe fn run<R: Register<Element = T>>(self) {
         let Self(x, logarithms) = self;
-        let largest = lane_extreme(Largest, x);
+        // SAFETY: the processor has the registers. An element that is NaN makes the sum NaN.
+        let largest = unsafe { largest_number::<T, R>(x) };
         for x in &mut *x {
             *x = exp(*x - largest);
         }

@@ -11,6 +11,8 @@
 use std::mem::MaybeUninit;
 
 use crate::parallel::{split_mut, worth};
+#[cfg(target_arch = "x86_64")]
+use crate::registers::has_avx512;
 
 /// The length from which on it pays to choose a loop for the processor.
 pub(crate) const SHORT: usize = 32;
@@ -215,11 +217,7 @@ pub(crate) fn compiled(work: impl Loop) {
 pub(crate) fn widest(work: impl Loop) {
     #[cfg(target_arch = "x86_64")]
     {
-        if is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vl")
-        {
+        if has_avx512() {
             // SAFETY: the processor has what the function is compiled for, as was just checked.
             #[expect(unsafe_code, reason = "see above")]
             return unsafe { avx512(work) };

@@ -109,12 +109,17 @@ macro_rules! exponentials {
                 (1.0 + (r + rest)) * n.power_from($bias - 2) * 2.0
             }
 
-            /// Returns e^(x + rest) for an x ≤ 0 that is not below where it is 0, and a rest of less than 0.1.
+            /// Returns 2ⁿ and eʳ, with x + rest = n ln 2 + r, for an x ≤ 0 that ends in zeros, a rest of less than
+            /// 0.1, and about their sum divided by ln 2.
             #[inline(always)]
-            pub(in super::super) fn exp_of_sum(x: $float, rest: $float) -> $float {
-                let n = Whole::nearest(x * std::$float::consts::LOG2_E);
-                let r = (x - n.number() * $high) - n.number() * $low + rest;
-                n.scale_down(1.0 + (r + exp_tail(r)))
+            pub(in super::super) fn exp_of_sum(
+                x: $float,
+                rest: $float,
+                about: $float,
+            ) -> [$float; 2] {
+                let n = Whole::nearest(about);
+                let r = (x - n.number() * $high) + (rest - n.number() * $low);
+                [n.scale_down(1.0), 1.0 + (r + exp_tail(r))]
             }
 
             #[inline(always)]

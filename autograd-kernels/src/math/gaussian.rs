@@ -6,24 +6,28 @@
 use super::polynomial::polynomial;
 
 pub(super) mod single {
+    use std::f32::consts::LOG2_E;
+
     use super::super::exponential::single::exp_of_sum;
+    use super::super::polynomial::polynomial_of_pairs;
     use super::{SINGLE_SMALL, SINGLE_W, polynomial};
 
-    /// Returns e^(−c a²) for c of 1 or ½ and a from 0 to where the result is 0, computed as in double precision.
+    /// Returns the factors of e^(−c a²), for c of 1 or ½ and a from 0 to where the result is 0: a power of 2, and a
+    /// number between ½ and 2. a is cut as in double precision.
     #[inline(always)]
-    fn bell(a: f32, c: f32) -> f32 {
+    fn bell(a: f32, c: f32) -> [f32; 2] {
         let z = f32::from_bits(a.to_bits() & !((1 << 12) - 1));
-        exp_of_sum(-c * z * z, c * (z - a) * (z + a))
+        exp_of_sum(-c * z * z, (z - a) * (c * z + c * a), a * a * (-c * LOG2_E))
     }
 
-    /// Returns 1 − Φ(a), divided by e^(−a²/2).
+    /// Returns 1 − Φ(a), divided by e^(−a²/2), and the same times a.
     #[inline(always)]
-    fn w(a: f32) -> f32 {
+    fn w(a: f32) -> [f32; 2] {
         let t = 1.0 / (3.28 + a);
-        // A polynomial that begins at a = 0, as the result falls fastest there. One summand after the other: the signs
-        // alternate, and sums of four have larger errors.
+        // A polynomial that begins at a = 0, as the result falls fastest there.
         let s = t * a;
-        t * SINGLE_W.iter().rev().fold(0.0, |sum, w| sum * s + w)
+        let w = polynomial_of_pairs(s, SINGLE_W);
+        [t * w, s * w]
     }
 
     #[inline(always)]
@@ -31,32 +35,35 @@ pub(super) mod single {
         // From 4 on it is 1. A comparison that keeps NaN.
         let a = if x.abs() > 4.0 { 4.0 } else { x.abs() };
         let small = x + x * polynomial(x * x, SINGLE_SMALL);
-        let tail = 2.0 * bell(a, 1.0) * w(a * std::f32::consts::SQRT_2);
-        let large = (1.0 - tail).copysign(x);
+        let [power, e] = bell(a, 1.0);
+        let [w, _] = w(a * std::f32::consts::SQRT_2);
+        let large = (1.0 - 2.0 * power * e * w).copysign(x);
         if a < 0.9 { small } else { large }
     }
 
-    /// Returns |x| up to 14.5, from where on the tail is 0, and e^(−x²/2) and w there.
+    /// Returns |x| up to 14.5, from where on the tail is 0.
     #[inline(always)]
-    fn parts(x: f32) -> (f32, f32, f32) {
-        let a = if x.abs() > 14.5 { 14.5 } else { x.abs() };
-        (a, bell(a, 0.5), w(a))
+    fn up_to_end(x: f32) -> f32 {
+        if x.abs() > 14.5 { 14.5 } else { x.abs() }
     }
 
     /// Returns Φ(x) and e^(−x²/2).
     #[inline(always)]
     fn normal(x: f32) -> (f32, f32) {
-        let (_, bell, w) = parts(x);
-        let tail = bell * w;
+        let a = up_to_end(x);
+        let ([power, e], [w, _]) = (bell(a, 0.5), w(a));
+        let (bell, tail) = (power * e, power * w * e);
         (if x < 0.0 { tail } else { 1.0 - tail }, bell)
     }
 
     #[inline(always)]
     pub(in super::super) fn gelu(x: f32) -> f32 {
-        let (a, bell, w) = parts(x);
+        let a = up_to_end(x);
+        let [power, e] = bell(a, 0.5);
         let (right, a) = if x < 0.0 { (0.0, x.abs()) } else { (x, a) };
-        // In this order, since the smallest tails have few digits.
-        right - bell * (w * a)
+        let [_, wa] = w(a);
+        // In this order, since the other factors wait for each other.
+        right - power * wa * e
     }
 
     #[inline(always)]
@@ -90,7 +97,9 @@ pub(super) mod double {
         let limit = if c < 1.0 { 38.7 } else { 27.4 };
         let a = if a > limit { limit } else { a };
         let z = f64::from_bits(a.to_bits() & !((1 << 27) - 1));
-        exp_of_sum(-c * z * z, c * (z - a) * (z + a))
+        let about = a * a * (-c * std::f64::consts::LOG2_E);
+        let [power, e] = exp_of_sum(-c * z * z, (z - a) * (c * z + c * a), about);
+        power * e
     }
 
     /// Returns w(a) for a ≥ 0.85.
@@ -163,15 +172,11 @@ const SINGLE_SMALL: [f32; 7] = [
 ];
 
 /// w(a) (3.28 + a) in a / (3.28 + a) for a up to 14.5, to 10⁻⁷.
-const SINGLE_W: [f32; 8] = [
-    1.640_000_08,
-    -2.652_002_513,
-    1.878_589_244,
-    -0.169_358_152_3,
-    -0.394_307_654_7,
-    -0.123_295_179_2,
-    0.339_272_916,
-    -0.120_079_251_1,
+const SINGLE_W: [[f32; 2]; 4] = [
+    [1.640_000_08, -2.652_002_513],
+    [1.878_589_244, -0.169_358_152_3],
+    [-0.394_307_654_7, -0.123_295_179_2],
+    [0.339_272_916, -0.120_079_251_1],
 ];
 
 /// erf x / x − 1 in x² up to 0.7235, to 2·10⁻¹⁷.

@@ -117,14 +117,14 @@ functions! {
     /// Returns the error function, 2/√π ∫₀ˣ e^(−t²) dt, to two units in the last place.
     erf = gaussian;
 
-    /// Returns Φ(x), the distribution function of the standard normal distribution, to a few units in the last place,
+    /// Returns Φ(x), the distribution function of the standard normal distribution, to eleven units in the last place,
     /// in both tails.
     normal_cdf = gaussian;
 
     /// Returns φ(x) = e^(−x²/2) / √(2π), the density of the standard normal distribution.
     normal_pdf = gaussian;
 
-    /// Returns x Φ(x), where Φ is the distribution function of the standard normal distribution, to a few units in the
+    /// Returns x Φ(x), where Φ is the distribution function of the standard normal distribution, to eleven units in the
     /// last place.
     gelu = gaussian;
 

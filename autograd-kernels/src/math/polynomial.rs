@@ -27,6 +27,18 @@ pub(super) fn polynomial<T: Element, const N: usize>(x: T, coefficients: [T; N])
     }
 }
 
+/// Returns c₀ + c₁x + c₂x² + …, two summands at a time, one pair after the other: takes a product less than
+/// [`polynomial`], and has smaller errors where the signs of the summands alternate, but waits longer.
+#[inline(always)]
+pub(super) fn polynomial_of_pairs<T: Element, const N: usize>(
+    x: T,
+    coefficients: [[T; 2]; N],
+) -> T {
+    let square = x * x;
+    let pairs = coefficients.iter().rev();
+    pairs.fold(T::zero(), |sum, &[c, d]| (c + d * x) + square * sum)
+}
+
 /// Returns up to four summands of a polynomial, from a coefficient on, without that power of x.
 #[inline(always)]
 fn four<T: Element, const N: usize, const FIRST: usize>([x, square]: [T; 2], c: [T; N]) -> T {

@@ -66,8 +66,8 @@ fn single_precision_is_right_to_a_few_units() {
     // The standard library has no error function; that of double precision is compared with a table.
     assert!(worst("erf", erf, erf::<f64>) <= 2.0);
     // The tails are products of roundings.
-    assert!(worst("gelu", gelu, gelu::<f64>) <= 7.0);
-    assert!(worst("normal_cdf", normal_cdf, normal_cdf::<f64>) <= 7.0);
+    assert!(worst("gelu", gelu, gelu::<f64>) <= 11.0);
+    assert!(worst("normal_cdf", normal_cdf, normal_cdf::<f64>) <= 11.0);
     assert!(worst("normal_pdf", normal_pdf, normal_pdf::<f64>) <= 3.0);
 }
 
@@ -131,6 +131,8 @@ fn zeros_keep_their_sign_and_limits_are_exact() {
     assert_eq!([tanh(infinity), tanh(-infinity)], [1.0, -1.0]);
     assert_eq!([sigmoid(infinity), sigmoid(-infinity)], [1.0, 0.0]);
     assert_eq!([erf(infinity), erf(-infinity)], [1.0, -1.0]);
+    assert_eq!([gelu(infinity), gelu(-f64::MAX)], [infinity, 0.0]);
+    assert_eq!([gelu(f32::INFINITY), gelu(-f32::MAX)], [f32::INFINITY, 0.0]);
     assert!(ln(-1.0_f64).is_nan() && ln_1p(-1.5_f64).is_nan());
 }
 
