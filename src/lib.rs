@@ -140,7 +140,7 @@ pub mod prelude {
         enable_grad, grad, jvp, no_grad,
     };
     #[doc(hidden)]
-    pub use autograd_macros::{backward, forward, jvp, residual, vmap};
+    pub use autograd_macros::{adjoint, backward, forward, jvp, residual, vmap};
 }
 
 /// The README, whose examples run with those of the documentation.

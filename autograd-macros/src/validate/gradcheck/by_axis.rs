@@ -134,7 +134,9 @@ impl Reader<'_> {
                 continue;
             }
             let leading = match tensor.ty.content.rank() {
-                Some(Rank::Fixed(rank)) => usize::from(*rank) - declared.lengths.len(),
+                Some(Rank::Fixed(rank)) => {
+                    usize::from(*rank).saturating_sub(declared.lengths.len())
+                }
                 _ => usize::from(declared.leading),
             };
             let mut lengths: Vec<Expr> =
