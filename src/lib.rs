@@ -107,7 +107,7 @@ pub use autograd_core::{
     AnyTensor, Backward, Check, Derivative, Element, ElementType, Error, ErrorKind, Function, Grad,
     Gradcheck, HookHandle, InputSignature, InputTensors, Mismatch, Node, Order, OutputSignature,
     OutputTensors, Real, SavedSignature, Shape, Signature, Tensor, Tensor0, Tensor1, Tensor2,
-    Tensor3, Tensor4, Tensor5, Tensor6, TensorD, Unpacked, checkpoint, checkpoint_steps,
+    Tensor3, Tensor4, Tensor5, Tensor6, TensorD, Unpacked, Unsolved, checkpoint, checkpoint_steps,
     detect_anomaly, enable_grad, foreign, functional, grad, inspect, is_grad_enabled,
     is_recomputing, jvp, math, memory, ndarray, no_grad, replayed, saved_tensors_hooks,
 };
@@ -140,7 +140,7 @@ pub mod prelude {
         enable_grad, grad, jvp, no_grad,
     };
     #[doc(hidden)]
-    pub use autograd_macros::{backward, forward, jvp, residual, vmap};
+    pub use autograd_macros::{adjoint, backward, forward, jvp, residual, vmap};
 }
 
 /// The README, whose examples run with those of the documentation.

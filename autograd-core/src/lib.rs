@@ -109,7 +109,7 @@ pub use catalogue::catalogue;
 pub use checkpoint::{checkpoint, checkpoint_steps};
 pub use engine::{Backward, Grad, Seed, detect_anomaly, grad};
 pub use erased::{AnyTensor, InputTensors, OutputTensors};
-pub use error::{Check, Derivative, Error, ErrorKind, Mismatch};
+pub use error::{Check, Derivative, Error, ErrorKind, Mismatch, Unsolved};
 pub use function::{Function, InputSignature, Order, OutputSignature, SavedSignature, Signature};
 pub use functional::jvp;
 pub use gradcheck::Gradcheck;

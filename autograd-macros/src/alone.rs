@@ -19,7 +19,7 @@ pub(crate) fn forward(item: TokenStream) -> TokenStream {
     }
 }
 
-/// Expands `#[backward]`, `#[jvp]` and `#[vmap]` to the item alone: the error is on `#[forward]`.
+/// Expands `#[backward]`, `#[adjoint]`, `#[jvp]`, `#[residual]` and `#[vmap]` to the item alone: the error is on `#[forward]`.
 pub(crate) fn other(item: TokenStream) -> TokenStream {
     let item = strip::parameters(item);
     let mut words = item

@@ -614,6 +614,13 @@ pub fn backward(_: TokenStream, item: TokenStream) -> TokenStream {
     alone::other(item.into()).into()
 }
 
+/// Marks the adjoint of a linear function in a block that [`custom_function`] reads.
+#[doc(hidden)]
+#[proc_macro_attribute]
+pub fn adjoint(_: TokenStream, item: TokenStream) -> TokenStream {
+    alone::other(item.into()).into()
+}
+
 /// Marks the rule for forward mode in a block that [`custom_function`] reads.
 #[doc(hidden)]
 #[proc_macro_attribute]

@@ -33,6 +33,9 @@ fn show_stream(tokens: TokenStream, text: &mut String) {
             }
             TokenTree::Punct(punct) => match punct.as_char() {
                 ',' | ';' => text.extend([punct.as_char(), ' ']),
+                '-' | '+' | '=' if text.is_empty() || text.ends_with([' ', '(', '[']) => {
+                    text.push(punct.as_char());
+                }
                 '-' | '+' | '=' => text.extend([' ', punct.as_char()]),
                 '\'' if text.ends_with('+') => text.push_str(" '"),
                 '>' if text.ends_with('-') => text.push_str("> "),
@@ -58,6 +61,17 @@ mod tests {
     use syn::parse_quote;
 
     use super::*;
+
+    #[test]
+    fn signs_are_shown_as_typed() {
+        let values: [syn::Expr; 3] = [
+            parse_quote!(-1.0),
+            parse_quote!([-1.0, -2.0]),
+            parse_quote!(f(-x)),
+        ];
+        let shown = values.each_ref().map(show);
+        assert_eq!(shown, ["-1.0", "[-1.0, -2.0]", "f(-x)"]);
+    }
 
     #[test]
     fn types_are_shown_as_typed() {

@@ -1,6 +1,9 @@
 //! Linear functions with an adjoint in place of backward functions.
 #![allow(clippy::unnecessary_wraps)]
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+
 use pullback::functional::{hessian, jacobian, vmap};
 use pullback::ndarray::{
     Array, Array1, Array2, ArrayView, ArrayView1, ArrayView2, ArrayViewMut1, Axis, Dimension,
@@ -235,6 +238,83 @@ fn second_derivatives_agree_with_differences() {
         .unwrap();
 }
 
+/// Two outputs of two inputs, with the mistake of its kind in forward or in the adjoint.
+struct Crossed;
+
+#[custom_function]
+impl Crossed {
+    #[forward(outputs(sum, scaled))]
+    fn forward(x: ArrayView1<f64>, y: ArrayView1<f64>, kind: &str) -> (Array1<f64>, Array1<f64>) {
+        let scaled = match kind {
+            "infinite" => &x * f64::INFINITY,
+            "square" => &x * &x,
+            _ => &x * 3.0,
+        };
+        (&x + &y, scaled)
+    }
+    #[adjoint(x, y)]
+    fn adjoint(
+        grad_sum: ArrayView1<f64>,
+        grad_scaled: ArrayView1<f64>,
+        kind: &str,
+    ) -> (Array1<f64>, Array1<f64>) {
+        assert!(kind != "panic", "no adjoint today");
+        let factor = if kind == "adjoint" { -3.0 } else { 3.0 };
+        (&grad_sum + &grad_scaled * factor, grad_sum.to_owned())
+    }
+}
+
+fn message_of(kind: &'static str) -> String {
+    let (x, y) = (leaf(array![1.0, 2.0]), leaf(array![3.0, 4.0]));
+    let check = || {
+        let map = |(x, y): (&Tensor1<f64>, &Tensor1<f64>)| Crossed::apply(x, y, kind);
+        pullback::__private::adjoint("`Crossed`", Gradcheck::new(), map, (&x, &y));
+    };
+    let panic = catch_unwind(AssertUnwindSafe(check)).unwrap_err();
+    *panic.downcast::<String>().unwrap()
+}
+
+#[test]
+fn the_test_of_an_adjoint_names_the_input_and_output_that_fail() {
+    let message = message_of("adjoint");
+    let text = "gradcheck of `Crossed`: the adjoint is not that of forward for `x` and `scaled`: ";
+    assert!(message.starts_with(text), "{message}");
+    let message = message_of("square");
+    let text = "gradcheck of `Crossed`: forward is not linear: entry [0] of `scaled` of 2 x - 3 x' is ";
+    assert!(message.starts_with(text), "{message}");
+    let message = message_of("infinite");
+    let text = "gradcheck of `Crossed`: forward of finite numbers is not finite: entry [0] of `scaled` is ";
+    assert!(message.starts_with(text), "{message}");
+}
+
+#[test]
+fn a_panic_of_an_adjoint_is_at_the_line_of_its_test() {
+    static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    let former = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        let is_of_test = panic.to_string().contains("no adjoint today");
+        if let (true, Some(at), Ok(mut lines)) = (is_of_test, panic.location(), LINES.lock()) {
+            lines.push(at.file().to_owned());
+        }
+        former(panic);
+    }));
+    let message = message_of("panic");
+    let lines = LINES.lock().unwrap().clone();
+    assert!(message.contains("no adjoint today"), "{message}");
+    assert!(lines.len() > 1 && lines.iter().all(|file| file == file!()), "{lines:?}");
+}
+
+#[test]
+fn a_check_of_nothing_says_so() {
+    let x = leaf(Array1::zeros(0));
+    let map = |x: &Tensor1<f64>| x * 2.0;
+    let check = || pullback::__private::adjoint("`Double`", Gradcheck::new(), map, &x);
+    let panic = catch_unwind(AssertUnwindSafe(check)).unwrap_err();
+    let message = panic.downcast::<String>().unwrap();
+    let text = "gradcheck of `Double`: its inputs have no elements, so nothing is checked";
+    assert!(message.starts_with(text), "{message}");
+}
+
 /// A linear function of a vector that is made of built-in ones, with its adjoint by hand.
 #[derive(Clone, Copy, Debug)]
 enum Step {
@@ -334,8 +414,6 @@ impl Composed {
 }
 
 mod random {
-    use std::panic::{AssertUnwindSafe, catch_unwind};
-
     use proptest::prelude::*;
 
     use super::*;

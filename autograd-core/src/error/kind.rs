@@ -92,6 +92,8 @@ pub enum ErrorKind {
         /// An estimate of the condition, after rows and columns are scaled; infinite for a singular system, not a number
         /// if an element of the derivative is not finite.
         condition: f64,
+        /// What is known of the reason: the unknown on which nothing depends, or that is not determined. May be empty.
+        because: String,
     },
     /// The linear equations of a residual with many unknowns were not solved by the iteration.
     ResidualNotSolved {
@@ -416,13 +418,18 @@ impl ErrorKind {
             Self::SingularResidual {
                 unknowns,
                 condition,
+                because,
             } => {
                 let equations = counted(*unknowns, "equation", "equations");
                 write!(f, "the residual of `{function}` has no solution that depends smoothly on the inputs: ")?;
                 if condition.is_nan() {
                     return write!(f, "its derivative by the outputs, of {equations}, is not finite");
                 }
-                write!(f, "its {equations} are singular, linearized at the outputs (condition {condition:.1e})")
+                write!(f, "its {equations} are singular, linearized at the outputs (condition {condition:.1e})")?;
+                match &because[..] {
+                    "" => Ok(()),
+                    because => write!(f, "; {because}"),
+                }
             }
             Self::ResidualNotSolved {
                 unknowns,
@@ -431,7 +438,7 @@ impl ErrorKind {
             } => write!(
                 f,
                 "the {} of the residual of `{function}`, linearized at the outputs, were not solved by {}: {remains:.1e} \
-                 of the right side remains",
+                 of the right side remains; `#[residual(dense = {unknowns})]` factors them",
                 counted(*unknowns, "equation", "equations"),
                 counted(*products, "product", "products"),
             ),

@@ -109,8 +109,47 @@ pub struct Mismatch {
     pub numerical: f64,
     /// The differences to the left and to the right if they disagree: there may be no derivative.
     pub sides: Option<[f64; 2]>,
+    /// Outputs of a function with a `#[residual]`, which forward may have left too early: its gradients are right for a
+    /// solution of the equations.
+    pub unsolved: Option<Unsolved>,
     /// The largest allowed difference between `analytical` and `numerical`.
     pub tolerance: f64,
+}
+
+/// An output that does not solve the equations of its residual to rounding.
+///
+/// ```
+/// use pullback::ndarray::{Array1, ArrayView1, array};
+/// use pullback::{Gradcheck, prelude::*};
+///
+/// struct Root;
+///
+/// #[custom_function]
+/// impl Root {
+///     #[forward]
+///     fn forward(a: ArrayView1<f64>) -> Array1<f64> {
+///         a.mapv(|a| (0..2).fold(1.0, |x, _| 0.5 * (x + a / x))) // too few steps
+///     }
+///     #[residual]
+///     fn residual(output: &Tensor1<f64>, a: &Tensor1<f64>) -> Tensor1<f64> {
+///         output.square() - a
+///     }
+/// }
+///
+/// let error = Gradcheck::new().run(Root::apply, &Tensor::from(array![5.0])).unwrap_err();
+/// let unsolved = error.mismatch().and_then(|mismatch| mismatch.unsolved).unwrap();
+/// assert_eq!((unsolved.function, unsolved.output), ("Root", "output"));
+/// assert!(unsolved.residual > 0.1);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Unsolved {
+    /// The name of the function.
+    pub function: &'static str,
+    /// The name of the output with the largest residual.
+    pub output: &'static str,
+    /// The magnitude of the residual there.
+    pub residual: f64,
 }
 
 impl fmt::Display for Mismatch {
@@ -200,6 +239,18 @@ impl fmt::Display for Mismatch {
             return f.write_str("; there is nothing to compare where the function is not finite");
         }
         write!(f, "; they may differ by {}", Short(*tolerance))?;
+        if let Some(unsolved) = self.unsolved {
+            let Unsolved {
+                function,
+                output,
+                residual,
+            } = unsolved;
+            write!(
+                f,
+                ". The residual of `{output}` in `{function}` is {residual:.1e}, not 0: if forward stops too early, the \
+                 gradients are not those of what it returns"
+            )?;
+        }
         let Some([left, right]) = self.sides else {
             return Ok(());
         };

@@ -5,7 +5,7 @@ mod mismatch;
 pub(crate) mod panic;
 
 pub use kind::ErrorKind;
-pub use mismatch::{Check, Derivative, Mismatch};
+pub use mismatch::{Check, Derivative, Mismatch, Unsolved};
 
 use std::fmt;
 use std::panic::{Location, RefUnwindSafe};

@@ -11,9 +11,11 @@
 //! at the caller's line already.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 
+use crate::thread::Scoped;
 use autograd_kernels::Shape;
 
 /// A caught panic.
@@ -30,6 +32,17 @@ impl fmt::Debug for Panic {
 pub fn caught<R>(function: impl FnOnce() -> R) -> Result<R, Panic> {
     // What a panic leaves half done is dropped: the panic is always passed on.
     catch_unwind(AssertUnwindSafe(function)).map_err(Panic)
+}
+
+thread_local! {
+    /// Whether the panics of passes are caught by a function around them.
+    static IS_CAUGHT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs passes, and returns their panic, which has not been passed on at any line of ours.
+pub(crate) fn caught_with_passes<R>(passes: impl FnOnce() -> R) -> Result<R, Panic> {
+    let _caught = Scoped::set(&IS_CAUGHT, true);
+    caught(passes)
 }
 
 /// The most tensors that a message lists.
@@ -53,6 +66,15 @@ impl Panic {
     pub(crate) fn pass_on(self, place: &dyn fmt::Display) -> ! {
         match self.message(place) {
             Ok(message) => panic!("{message}"),
+            Err(other) => resume_unwind(other),
+        }
+    }
+
+    /// Starts a panic with this one's message, at the caller's line.
+    #[track_caller]
+    pub(crate) fn again(self) -> ! {
+        match self.0.downcast::<InPass>() {
+            Ok(message) => panic!("{}", message.0),
             Err(other) => resume_unwind(other),
         }
     }
@@ -97,6 +119,7 @@ pub fn catching_passes<R>(pass: impl FnOnce() -> R) -> R {
     match caught(pass) {
         Ok(result) => result,
         Err(Panic(payload)) => match payload.downcast::<InPass>() {
+            Ok(message) if IS_CAUGHT.get() => resume_unwind(message),
             Ok(message) => panic!("{}", message.0),
             Err(other) => resume_unwind(other),
         },

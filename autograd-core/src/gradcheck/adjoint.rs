@@ -2,12 +2,13 @@
 
 use std::panic::Location;
 
-use super::check::Check;
-use super::names::Doing;
+use super::check::{Check, indices};
+use super::generated::there_are_numbers;
+use super::names::{self, Doing};
 use super::{Gradcheck, run, thorough};
 use crate::erased::{AnyTensor, ErasedFn, InputTensors, OutputTensors, erased};
 use crate::error::Error;
-use crate::error::panic::caught;
+use crate::error::panic::caught_with_passes;
 use crate::recording::or_zeros;
 
 /// The number of directions in which the two products are compared.
@@ -28,8 +29,9 @@ where
     let inputs = inputs.to_tensors();
     let function = erased::<I, O>(inputs.lengths(), function);
     let inputs = inputs.into_erased();
+    there_are_numbers(what, &inputs);
     let called_at = Location::caller();
-    match caught(|| check(options, &function, &inputs, called_at)) {
+    match caught_with_passes(|| check(options, &function, &inputs, called_at)) {
         Ok(Ok(None)) => {}
         Ok(Ok(Some(mistake))) => panic!("gradcheck of {what}: {mistake}"),
         Ok(Err(error)) => panic!("gradcheck of {what}: {error}"),
@@ -90,42 +92,76 @@ fn linearity(check: &Check<'_>, options: Gradcheck, seed: u32) -> Result<Option<
         let (first, second) = (first[output].values(), second[output].values());
         for (entry, found) in sum.values().into_iter().enumerate() {
             let (a, b) = (2.0 * first[entry], 3.0 * second[entry]);
-            if !agree(options, &check.inputs, found, a - b, a.abs() + b.abs()) {
-                let place = super::check::indices(entry, sum.shape());
+            if agree(options, &check.inputs, found, a - b, a.abs() + b.abs()) {
+                continue;
+            }
+            let place = indices(entry, sum.shape());
+            let output = names::output(&check.recorded, output);
+            let numbers = [first[entry], second[entry], found];
+            if let Some(number) = numbers.into_iter().find(|number| !number.is_finite()) {
                 return Ok(Some(format!(
-                    "forward is not linear: entry {place:?} of output {output} of 2 x - 3 x' is {found}, but 2 times that \
-                     of x minus 3 times that of x' is {}",
-                    a - b
+                    "forward of finite numbers is not finite: entry {place:?} of {output} is {number}"
                 )));
             }
+            return Ok(Some(format!(
+                "forward is not linear: entry {place:?} of {output} of 2 x - 3 x' is {found}, but 2 times that of x minus 3 \
+                 times that of x' is {}",
+                a - b
+            )));
         }
     }
     Ok(None)
 }
 
-/// Compares ⟨A x, y⟩ with ⟨x, Aᵀ y⟩.
+/// Compares ⟨A x, y⟩ with ⟨x, Aᵀ y⟩. Where they differ, and there are several inputs or outputs, those of each input and
+/// output alone show which are meant.
 fn products(check: &Check<'_>, options: Gradcheck, seed: u32) -> Result<Option<String>, Error> {
     let x = directions(&check.inputs, 3 * seed);
-    let outputs = (check.function)(&x)?;
-    let y = directions(&outputs, 3 * seed + 2);
-    let seeds = check.recorded.outputs.iter().zip(&y);
+    let y = directions(&check.recorded.outputs, 3 * seed + 2);
+    let Some(whole) = differing(check, options, &x, &y)? else {
+        return Ok(None);
+    };
+    let alone = |tensors: &[AnyTensor], one: usize| -> Vec<AnyTensor> {
+        let each = tensors.iter().enumerate();
+        each.map(|(place, tensor)| if place == one { tensor.clone() } else { tensor.zeros() })
+            .collect()
+    };
+    let mut of = String::new();
+    let mut found = whole;
+    if x.len() * y.len() > 1 {
+        for (input, output) in (0..x.len()).flat_map(|input| (0..y.len()).map(move |y| (input, y))) {
+            if let Some(pair) = differing(check, options, &alone(&x, input), &alone(&y, output))? {
+                let names = &check.recorded;
+                let (input, output) = (names::input(names, input), names::output(names, output));
+                of = format!(" for {input} and {output}");
+                found = pair;
+                break;
+            }
+        }
+    }
+    let [forward, backward] = found;
+    Ok(Some(format!(
+        "the adjoint is not that of forward{of}: ⟨A x, y⟩ = {forward}, but ⟨x, Aᵀ y⟩ = {backward}"
+    )))
+}
+
+/// Returns the two products, if they differ by more than rounding.
+fn differing(
+    check: &Check<'_>,
+    options: Gradcheck,
+    x: &[AnyTensor],
+    y: &[AnyTensor],
+) -> Result<Option<[f64; 2]>, Error> {
+    let outputs = (check.function)(x)?;
+    let seeds = check.recorded.outputs.iter().zip(y);
     let seeds = seeds.map(|(output, y)| output.edge().map(|_| y.clone()));
     let found = check.recorded.vjp(seeds.collect(), false)?;
     let adjoint = or_zeros(found, &check.inputs);
-    let (forward, scale) = product(&outputs, &y);
-    let (backward, other_scale) = product(&x, &adjoint);
-    let agree = agree(
-        options,
-        &check.inputs,
-        backward,
-        forward,
-        scale.max(other_scale),
-    );
-    Ok((!agree).then(|| {
-        format!(
-            "the adjoint is not that of forward: ⟨A x, y⟩ = {forward}, but ⟨x, Aᵀ y⟩ = {backward}"
-        )
-    }))
+    let (forward, scale) = product(&outputs, y);
+    let (backward, other_scale) = product(x, &adjoint);
+    let scale = scale.max(other_scale);
+    let agree = agree(options, &check.inputs, backward, forward, scale);
+    Ok((!agree).then_some([forward, backward]))
 }
 
 /// Returns the inner product of two lists of tensors, and the sum of the magnitudes of its terms.

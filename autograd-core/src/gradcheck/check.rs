@@ -266,6 +266,7 @@ impl Check<'_> {
             analytical,
             numerical,
             sides: None,
+            unsolved: None,
             tolerance: self.tolerances.of(numerical),
         }
     }

@@ -9,7 +9,7 @@ use ndarray::{Array, Dimension};
 use super::samples::arbitrary;
 use super::{GENERATED, Gradcheck, run};
 use crate::erased::{AnyTensor, ErasedFn, InputTensors, OutputTensors, erased};
-use crate::error::panic::caught;
+use crate::error::panic::caught_with_passes;
 use crate::tensor::Tensor;
 use crate::thread::{Scoped, no_grad};
 use autograd_kernels::Element;
@@ -90,7 +90,7 @@ pub struct Drawn {
 /// the inputs that are `either_sign`, wherever the function can be computed there.
 ///
 /// # Panics
-/// If a derivative is wrong, with the mismatch.
+/// If a derivative is wrong, with the mismatch; if the inputs have no elements.
 #[track_caller]
 pub fn gradcheck<I, O, F>(
     what: &str,
@@ -110,8 +110,9 @@ pub fn gradcheck<I, O, F>(
     let inputs = inputs.to_tensors();
     let function = erased::<I, O>(inputs.lengths(), function);
     let inputs = inputs.into_erased();
+    there_are_numbers(what, &inputs);
     let called_at = Location::caller();
-    let is_finite = match caught(|| is_finite(&function, &inputs)) {
+    let is_finite = match caught_with_passes(|| is_finite(&function, &inputs)) {
         Ok(is_finite) => is_finite,
         Err(panic) => panic.pass_on(&format_args!("gradcheck of {what}")),
     };
@@ -138,13 +139,25 @@ pub fn gradcheck<I, O, F>(
         }));
     for (at, inputs) in all {
         for inputs in inputs {
-            match caught(|| check(&inputs)) {
+            match caught_with_passes(|| check(&inputs)) {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => panic!("gradcheck of {what}{at}: {error}"),
                 Err(panic) => panic.pass_on(&format_args!("gradcheck of {what}{at}")),
             }
         }
     }
+}
+
+/// A check at inputs without numbers finds nothing.
+///
+/// # Panics
+/// If there are none.
+#[track_caller]
+pub(super) fn there_are_numbers(what: &str, inputs: &[AnyTensor]) {
+    assert!(
+        inputs.iter().any(|input| input.len() > 0),
+        "gradcheck of {what}: its inputs have no elements, so nothing is checked; give axes a length of at least 1"
+    );
 }
 
 /// Returns the inputs with other signs: all at once, or each alone if the function cannot be computed for all. The list

@@ -20,11 +20,27 @@ use std::cell::Cell;
 use std::panic::Location;
 
 use crate::erased::{AnyTensor, InputTensors, OutputTensors, erased};
-use crate::error::Error;
+use crate::error::panic::caught_with_passes;
+use crate::error::{Error, Unsolved};
 use tolerances::Tolerances;
 
 thread_local! {
     pub(crate) static GENERATED: Cell<bool> = const { Cell::new(false) };
+    /// Whether a check runs.
+    static RUNNING: Cell<bool> = const { Cell::new(false) };
+    /// Outputs that do not solve the equations of a residual, which were found in a check.
+    static UNSOLVED: Cell<Option<Unsolved>> = const { Cell::new(None) };
+}
+
+/// Returns whether a check of a function runs on this thread.
+pub(crate) fn is_running() -> bool {
+    RUNNING.get() || GENERATED.get()
+}
+
+/// Keeps what a message about a derivative that is wrong mentions: outputs that do not solve their equations.
+pub(crate) fn note(unsolved: Unsolved) {
+    let known = UNSOLVED.get();
+    UNSOLVED.set(known.or(Some(unsolved)));
 }
 
 /// Returns whether a generated test checks a function on this thread.
@@ -196,7 +212,11 @@ impl Gradcheck {
         let inputs = inputs.to_tensors();
         let function = erased::<I, O>(inputs.lengths(), function);
         let (inputs, called_at) = (inputs.into_erased(), Location::caller());
-        run::check(self, &function, &inputs, &[], self.orders(), called_at)
+        let check = || run::check(self, &function, &inputs, &[], self.orders(), called_at);
+        match caught_with_passes(check) {
+            Ok(checked) => checked,
+            Err(panic) => panic.again(),
+        }
     }
 
     fn orders(self) -> [u32; 2] {

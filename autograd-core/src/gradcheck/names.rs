@@ -6,6 +6,7 @@
 //! order, the graph has the functions that backward functions apply, which are not checked: names are always taken
 //! from the graph of the closure itself.
 
+use super::UNSOLVED;
 use super::check::Check;
 use crate::erased::AnyTensor;
 use crate::error::{self, Derivative, Error, Mismatch};
@@ -14,6 +15,9 @@ use crate::tape::{Edge, Node};
 
 /// Returns the error of a check, with the names of the function and of the input if they are known.
 pub(super) fn named(mut error: Error, check: &Check<'_>) -> Error {
+    if let Some(mismatch) = error.mismatch_mut() {
+        mismatch.unsolved = UNSOLVED.get();
+    }
     if let Some(mismatch) = error.mismatch_mut()
         && let Some(node) = only_node(&check.recorded, mismatch)
     {
@@ -21,6 +25,26 @@ pub(super) fn named(mut error: Error, check: &Check<'_>) -> Error {
         mismatch.input_name = input_name(node, check, mismatch);
     }
     error
+}
+
+/// Returns the name of a recorded input: that of the function it is given to.
+pub(super) fn input(recorded: &Recording, input: usize) -> String {
+    let node = recorded.outputs.iter().find_map(AnyTensor::edge);
+    let edge = recorded.inputs[input].edge();
+    let name = node.zip(edge).and_then(|(of, edge)| {
+        let mut edges = of.node.0.edges().iter();
+        let place = edges.position(|one| one.as_ref().is_some_and(|one| one.node == edge.node))?;
+        Some(of.node.0.input_name(place))
+    });
+    name.map_or_else(|| format!("input {input}"), |name| format!("`{name}`"))
+}
+
+/// Returns the name of a recorded output, as the function that returned it has it.
+pub(super) fn output(recorded: &Recording, output: usize) -> String {
+    let edge = recorded.outputs[output].edge();
+    let gradient = edge.and_then(|edge| edge.node.0.gradient_name(edge.output_nr as usize));
+    let name = gradient.as_deref().and_then(|name| name.strip_prefix("grad_"));
+    name.map_or_else(|| format!("output {output}"), |name| format!("`{name}`"))
 }
 
 /// A guard that prints, if a panic drops it, what the check was doing and with which function.

@@ -4,10 +4,11 @@ use std::panic::Location;
 
 use super::check::{Check, Mode};
 use super::names::{self, Doing};
-use super::{Gradcheck, thorough};
+use super::{Gradcheck, RUNNING, UNSOLVED, thorough};
 use crate::erased::{AnyTensor, ErasedFn};
 use crate::error::Error;
 use crate::recording::Recording;
+use crate::thread::Scoped;
 
 /// Checks the derivatives of `function` at `inputs`, of these orders by backward passes and by forward mode. Inputs
 /// that require grad are checked, or all if none does; differences are not compared for those that are `estimated`,
@@ -34,6 +35,8 @@ pub(super) fn prepared<R>(
     called_at: &'static Location<'static>,
     checked_by: impl FnOnce(&Check<'_>) -> Result<R, Error>,
 ) -> Result<R, Error> {
+    let _running = Scoped::set(&RUNNING, true);
+    let _unsolved = Scoped::set(&UNSOLVED, None);
     let is_marked = |input: &AnyTensor| input.edge().is_some();
     let any = inputs.iter().any(is_marked);
     let positions: Vec<usize> = (0..inputs.len())

@@ -2,7 +2,7 @@
 
 use ndarray::{Array1, Array2, Axis};
 
-use autograd_kernels::Lu;
+use autograd_kernels::{FactorError, Lu};
 
 /// The LU factors of a matrix whose rows and columns are scaled first.
 ///
@@ -14,24 +14,83 @@ pub(super) struct Factors {
     lu: Lu<f64>,
     rows: Array1<f64>,
     columns: Array1<f64>,
+    /// The largest magnitude of an element, before scaling.
+    largest: f64,
+}
+
+/// A matrix that is singular, or nearly so.
+#[derive(Debug)]
+pub(super) struct Singular {
+    /// Infinite for one that is singular, not a number if an element is not finite.
+    pub(super) condition: f64,
+    pub(super) place: Option<Place>,
+}
+
+/// What makes a matrix singular.
+#[derive(Debug, PartialEq)]
+pub(super) enum Place {
+    /// A row of zeros.
+    Row(usize),
+    /// A column of zeros.
+    Column(usize),
+    /// A column that, nearly, is a combination of others.
+    Combined(usize),
 }
 
 impl Factors {
     /// Factors a matrix whose elements are known up to the relative error `epsilon`, or returns its condition: if that
     /// is above 1/(n·epsilon), or not a number because an element is not finite. It is infinite for a singular matrix.
-    pub(super) fn new(mut matrix: Array2<f64>, epsilon: f64) -> Result<Self, f64> {
+    pub(super) fn new(mut matrix: Array2<f64>, epsilon: f64) -> Result<Self, Singular> {
         if matrix.iter().any(|element| !element.is_finite()) {
-            return Err(f64::NAN);
+            return Err(Singular {
+                condition: f64::NAN,
+                place: None,
+            });
+        }
+        let largest = matrix.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+        let zeros = |axis| {
+            let mut lanes = matrix.axis_iter(axis);
+            lanes.position(|lane| lane.iter().all(|element| *element == 0.0))
+        };
+        let zeros = zeros(Axis(1))
+            .map(Place::Column)
+            .or_else(|| zeros(Axis(0)).map(Place::Row));
+        if zeros.is_some() {
+            return Err(Singular {
+                condition: f64::INFINITY,
+                place: zeros,
+            });
         }
         let rows = scale(&mut matrix, Axis(0));
         let columns = scale(&mut matrix, Axis(1));
-        let lu = Lu::new(&matrix.view()).map_err(|_| f64::INFINITY)?;
-        let condition = norm(&matrix) * norm_of_inverse(&lu, matrix.nrows());
+        let singular = |condition, column: Option<usize>| Singular {
+            condition,
+            place: column.map(Place::Combined),
+        };
+        let lu = Lu::new(&matrix.view()).map_err(|error| {
+            let column = match error {
+                FactorError::Singular { pivot } => Some(pivot),
+                _ => None,
+            };
+            singular(f64::INFINITY, column)
+        })?;
+        let (inverse, column) = norm_of_inverse(&lu, matrix.nrows());
+        let condition = norm(&matrix) * inverse;
         let limit = (matrix.nrows() as f64 * epsilon).recip();
         if condition > limit || condition.is_nan() {
-            return Err(condition);
+            return Err(singular(condition, column));
         }
-        Ok(Self { lu, rows, columns })
+        Ok(Self {
+            lu,
+            rows,
+            columns,
+            largest,
+        })
+    }
+
+    /// Returns the largest magnitude of an element of the matrix.
+    pub(super) fn largest(&self) -> f64 {
+        self.largest
     }
 
     /// Returns the x of Jx = b, or of `Jᵀx = b` if `transposed`.
@@ -81,27 +140,32 @@ fn magnitude(vector: &Array1<f64>) -> f64 {
 }
 
 /// Returns an estimate of the 1-norm of the inverse from below, by Hager's method with Higham's second vector (LAPACK's
-/// `gecon`). It is seldom less than a third of the norm.
-fn norm_of_inverse(lu: &Lu<f64>, size: usize) -> f64 {
+/// `gecon`). It is seldom less than a third of the norm. For a matrix that is nearly singular, the index returned beside
+/// it is that of the largest element of a vector that the matrix takes nearly to zero.
+fn norm_of_inverse(lu: &Lu<f64>, size: usize) -> (f64, Option<usize>) {
     const MOST_STEPS: usize = 5;
     if size == 0 {
-        return 0.0;
+        return (0.0, None);
     }
+    let largest_of = |x: &Array1<f64>| {
+        (0..size).reduce(|i, j| if x[j].abs() > x[i].abs() { j } else { i })
+    };
     let mut x = Array1::from_elem(size, (size as f64).recip());
     let mut most = 0.0;
-    let mut former = None;
+    let (mut former, mut place) = (None, None);
     for _ in 0..MOST_STEPS {
         let y = lu.solve(&x.view());
         let found = magnitude(&y);
         if found.is_nan() {
-            return f64::INFINITY;
+            return (f64::INFINITY, None);
         }
         if found <= most {
             break;
         }
         most = found;
+        place = largest_of(&y);
         let z = lu.solve_transposed(&y.mapv(|y| if y < 0.0 { -1.0 } else { 1.0 }).view());
-        let largest = (0..size).reduce(|i, j| if z[j].abs() > z[i].abs() { j } else { i });
+        let largest = largest_of(&z);
         if largest == former {
             break;
         }
@@ -113,7 +177,7 @@ fn norm_of_inverse(lu: &Lu<f64>, size: usize) -> f64 {
         if i % 2 == 0 { magnitude } else { -magnitude }
     });
     let other = 2.0 * magnitude(&lu.solve(&growing.view())) / (3.0 * size as f64);
-    most.max(other)
+    (most.max(other), place)
 }
 
 #[cfg(test)]
@@ -136,7 +200,7 @@ mod tests {
         for (size, seed) in (1..40).zip(7..) {
             let matrix = random(size, seed);
             let lu = Lu::new(&matrix.view()).unwrap();
-            let (exact, found) = (norm(&lu.inverse()), norm_of_inverse(&lu, size));
+            let (exact, (found, _)) = (norm(&lu.inverse()), norm_of_inverse(&lu, size));
             assert!(found <= exact * 1.000_001, "{size}: {found} of {exact}");
             assert!(found >= exact / 3.0, "{size}: {found} of {exact}");
         }
@@ -168,9 +232,18 @@ mod tests {
     #[test]
     fn singular_matrices_are_refused_with_their_condition() {
         let of = |matrix| Factors::new(matrix, f64::EPSILON).unwrap_err();
-        assert_eq!(of(array![[1.0, 2.0], [0.0, 0.0]]), f64::INFINITY);
-        assert!(of(array![[1.0, 1.0], [1.0, 1.0 + 1e-15]]) > 1e15);
-        assert!(of(array![[1.0, f64::NAN], [1.0, 1.0]]).is_nan());
+        let zeros = of(array![[1.0, 2.0], [0.0, 0.0]]);
+        assert_eq!(
+            (zeros.condition, zeros.place),
+            (f64::INFINITY, Some(Place::Row(1)))
+        );
+        let zeros = of(array![[1.0, 0.0], [1.0, 0.0]]);
+        assert_eq!(zeros.place, Some(Place::Column(1)));
+        let combined = of(array![[1.0, 2.0, 5.0], [0.0, 1.0, 2.0], [1.0, 3.0, 7.0]]);
+        assert_eq!(combined.place, Some(Place::Combined(2)));
+        let nearly = of(array![[1.0, 1.0], [1.0, 1.0 + 1e-15]]);
+        assert!(nearly.condition > 1e15 && nearly.place.is_some());
+        assert!(of(array![[1.0, f64::NAN], [1.0, 1.0]]).condition.is_nan());
         assert!(Factors::new(array![[1.0, 1.0], [1.0, 1.0 + 1e-15]], 1e-17).is_ok());
     }
 

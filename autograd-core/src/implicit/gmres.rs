@@ -10,6 +10,32 @@ const MOST_NUMBERS: usize = 1 << 24;
 /// The most products for each unknown, and in addition.
 const MOST_PRODUCTS: (usize, usize) = (10, 100);
 
+/// What the method may use.
+pub(super) struct Limits {
+    /// The most products.
+    pub(super) products: usize,
+    /// The most basis vectors.
+    pub(super) basis: usize,
+}
+
+impl Limits {
+    /// Returns the limits where nothing else solves the equations.
+    pub(super) fn alone(size: usize) -> Self {
+        Self {
+            products: MOST_PRODUCTS.0 * size + MOST_PRODUCTS.1,
+            basis: size.min(MOST_NUMBERS / size.max(1)),
+        }
+    }
+
+    /// Returns the limits where `size` products give the matrix, which can be factored then.
+    pub(super) fn before_factors(size: usize) -> Self {
+        Self {
+            products: size,
+            basis: (4 * RESTART).min(size),
+        }
+    }
+}
+
 /// A right side that was not reached.
 #[derive(Debug)]
 pub(super) struct NotSolved {
@@ -24,18 +50,19 @@ pub(super) struct NotSolved {
 /// The method stops where the remaining r = b − Ax is what rounding in one product leaves: ‖r‖ ≤ 16 ε (‖A‖‖x‖ + ‖b‖).
 /// The norm ‖A‖ is the largest ‖Av‖ that was seen for a v of norm 1. If rounding inside of the products is larger, r
 /// stops shrinking: then ε^⅔ in place of 16 ε is accepted. Anything else is not solved, nor is a system that must be
-/// singular, because ‖A‖‖x‖ > ‖b‖ / (n ε).
+/// singular, because ‖A‖‖x‖ > ‖b‖ / (n ε), nor one for which the basis is as long as it may be and which would take more
+/// products than `limits` allow, if it went on as in the last cycle.
 pub(super) fn gmres<E>(
     mut product: impl FnMut(&[f64]) -> Result<Vec<f64>, E>,
     b: &[f64],
     epsilon: f64,
+    limits: &Limits,
 ) -> Result<Result<Vec<f64>, NotSolved>, E> {
     let (size, of_b) = (b.len(), norm(b));
     let mut x = vec![0.0; size];
     if of_b == 0.0 {
         return Ok(Ok(x));
     }
-    let most = MOST_PRODUCTS.0 * size + MOST_PRODUCTS.1;
     let mut products = 0;
     let mut of_matrix = 0.0_f64;
     let mut length = RESTART.min(size);
@@ -69,10 +96,10 @@ pub(super) fn gmres<E>(
         if remains <= 16.0 * epsilon * terms {
             return Ok(Ok(x));
         }
+        let longer = (2 * length).min(limits.basis);
+        let is_longest = longer <= length;
         let shrinks = remains < 0.5 * former;
         if !shrinks {
-            let longer = (2 * length).min(size).min(MOST_NUMBERS / size);
-            let is_longest = longer <= length;
             if remains <= epsilon.powf(2.0 / 3.0) * terms && is_longest {
                 return Ok(Ok(x));
             }
@@ -83,7 +110,9 @@ pub(super) fn gmres<E>(
             }
             length = length.max(longer);
         }
-        if products >= most {
+        let cycles = (enough / remains).ln() / (remains / former).ln();
+        let needed = if is_longest { cycles * length as f64 } else { 0.0 };
+        if products as f64 + needed >= limits.products as f64 {
             return Ok(Err(not_solved()));
         }
     }
@@ -204,7 +233,7 @@ mod tests {
             Ok::<_, Infallible>(matrix.dot(&x).to_vec())
         };
         let slice = b.as_slice().unwrap();
-        gmres(product, slice, f64::EPSILON).unwrap()
+        gmres(product, slice, f64::EPSILON, &Limits::alone(b.len())).unwrap()
     }
 
     fn matrix(size: usize, element: impl Fn(usize, usize) -> f64) -> Array2<f64> {
@@ -257,9 +286,24 @@ mod tests {
                 Ok::<_, Infallible>(image.iter().map(rounded).collect())
             };
             let epsilon = f64::from(f32::EPSILON);
-            let found = gmres(product, b.as_slice().unwrap(), epsilon).unwrap();
+            let found = gmres(product, b.as_slice().unwrap(), epsilon, &Limits::alone(130)).unwrap();
             assert!(distance(&found.unwrap(), &x) < 1e-5 * unit);
         }
+    }
+
+    #[test]
+    fn what_would_take_too_many_products_is_left_early() {
+        // The second derivative on a line of 300 points: information moves by one point with each product.
+        let line = matrix(300, |i, j| match i.abs_diff(j) {
+            0 => 2.0,
+            1 => -1.0,
+            _ => 0.0,
+        });
+        let product = |x: &[f64]| Ok::<_, Infallible>(line.dot(&Array1::from(x.to_vec())).to_vec());
+        let b = vec![1.0; 300];
+        let found = gmres(product, &b, f64::EPSILON, &Limits::before_factors(300));
+        let products = found.unwrap().unwrap_err().products;
+        assert!(products <= 300 + 4 * RESTART, "{products}");
     }
 
     #[test]
@@ -281,7 +325,8 @@ mod tests {
     #[test]
     fn zeros_take_no_product() {
         let product = |_: &[f64]| Err::<Vec<f64>, _>("a product");
-        let solved = gmres(product, &[0.0, 0.0], f64::EPSILON).unwrap().unwrap();
+        let solved = gmres(product, &[0.0, 0.0], f64::EPSILON, &Limits::alone(2));
+        let solved = solved.unwrap().unwrap();
         assert_eq!(solved, [0.0, 0.0]);
     }
 }

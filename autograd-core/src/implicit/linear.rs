@@ -5,10 +5,10 @@ use std::sync::OnceLock;
 use ndarray::Array2;
 
 use super::System;
-use super::dense::Factors;
-use super::gmres::gmres;
+use super::dense::{Factors, Place, Singular};
+use super::gmres::{Limits, gmres};
 use crate::erased::AnyTensor;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Unsolved};
 use crate::functional::{Functional, along};
 use crate::gradcheck;
 use crate::recording::{Recording, as_input, or_zeros};
@@ -28,8 +28,16 @@ pub(super) struct Linear {
 
 enum Solver {
     Factors(Factors),
-    /// By products alone; the way to compute Jv, once it is known.
-    Products(OnceLock<Along>),
+    /// By products alone, if that is possible.
+    Products(Products),
+}
+
+#[derive(Default)]
+struct Products {
+    /// The way to compute Jv, once it is known.
+    way: OnceLock<Along>,
+    /// The factors, once products have stalled.
+    factors: OnceLock<Factors>,
 }
 
 /// A way to compute Jv.
@@ -46,30 +54,77 @@ impl Linear {
     /// Linearizes at constants: the unknowns, of which there are `count` tensors, then the inputs.
     pub(super) fn new(system: &System, tensors: &[AnyTensor], count: usize) -> Result<Self, Error> {
         let recorded = Recording::of(system.at(count), tensors, false, system.applied_at())?;
-        let size = tensors[..count].iter().map(AnyTensor::len).sum();
+        let size: usize = tensors[..count].iter().map(AnyTensor::len).sum();
         let epsilon = tensors.first().map_or(f64::EPSILON, epsilon);
-        let solver = if size <= system.dense() {
-            let matrix = matrix(&recorded, count, size)?;
-            let factors = Factors::new(matrix, epsilon);
-            Solver::Factors(factors.map_err(|condition| {
-                system.error(ErrorKind::SingularResidual {
-                    unknowns: size,
-                    condition,
-                })
-            })?)
-        } else {
-            Solver::Products(OnceLock::new())
-        };
-        let linear = Self {
+        let mut linear = Self {
             recorded,
             count,
             epsilon,
-            solver,
+            solver: Solver::Products(Products::default()),
         };
-        if gradcheck::is_generated() {
+        if size <= system.dense() {
+            linear.solver = Solver::Factors(linear.factors(system)?);
+        }
+        if gradcheck::is_running() {
             linear.is_solved(system)?;
         }
         Ok(linear)
+    }
+
+    /// Returns the factors of J.
+    fn factors(&self, system: &System) -> Result<Factors, Error> {
+        let size = self.unknowns().iter().map(AnyTensor::len).sum();
+        let Matrix { elements, connected } = self.matrix(size)?;
+        Factors::new(elements, self.epsilon).map_err(|Singular { condition, place }| {
+            let because = place.map(|place| self.because(system, place, &connected));
+            system.error(ErrorKind::SingularResidual {
+                unknowns: size,
+                condition,
+                because: because.unwrap_or_default(),
+            })
+        })
+    }
+
+    /// Returns what makes J singular, in words; `connected` has, for each unknown, whether the residual depends on it.
+    fn because(&self, system: &System, place: Place, connected: &[bool]) -> String {
+        let cut = "is it computed inside `no_grad`, or by `grad` without `create_graph`?";
+        let zero = "0, as that of a square is where it has its minimum";
+        match place {
+            Place::Row(row) => {
+                let (output, entry) = self.place(row);
+                let name = system.name(output);
+                if self.recorded.outputs[output].edge().is_none() {
+                    return format!("the residual of `{name}` depends on no unknown: {cut}");
+                }
+                format!("the derivative of the residual of `{name}` at entry {entry:?} is {zero}")
+            }
+            Place::Column(column) => {
+                let (unknown, entry) = self.place(column);
+                let name = system.name(unknown);
+                if !connected[unknown] {
+                    return format!("the residual does not depend on `{name}`: {cut}");
+                }
+                format!("the derivative of the residual by `{name}` at entry {entry:?} is {zero}")
+            }
+            Place::Combined(column) => {
+                let (unknown, entry) = self.place(column);
+                let name = system.name(unknown);
+                format!("they do not determine `{name}` at entry {entry:?}")
+            }
+        }
+    }
+
+    /// Returns the unknown that has an element of all in a row, and the index there.
+    fn place(&self, mut entry: usize) -> (usize, Vec<usize>) {
+        let mut unknowns = self.unknowns().iter().enumerate();
+        let place = unknowns.find_map(|(place, unknown)| {
+            if entry < unknown.len() {
+                return Some((place, indices(entry, unknown.shape())));
+            }
+            entry -= unknown.len();
+            None
+        });
+        place.unwrap_or_default()
     }
 
     /// Returns the gradients of those inputs for which `needs` is true, for these seeds of the residual.
@@ -89,18 +144,38 @@ impl Linear {
         b: Vec<f64>,
         transposed: bool,
     ) -> Result<Vec<f64>, Error> {
-        let solved = match &self.solver {
+        let Products { way, factors } = match &self.solver {
             Solver::Factors(factors) => return Ok(factors.solve(b, transposed)),
-            Solver::Products(_) if transposed => gmres(|x| self.pull(x), &b, self.epsilon),
-            Solver::Products(way) => gmres(|x| self.push(system, way, x), &b, self.epsilon),
+            Solver::Products(products) => products,
         };
-        solved?.map_err(|left| {
-            system.error(ErrorKind::ResidualNotSolved {
+        if let Some(factors) = factors.get() {
+            return Ok(factors.solve(b, transposed));
+        }
+        let can_be_factored = b.len() <= System::FACTORED;
+        let limits = if can_be_factored {
+            Limits::before_factors(b.len())
+        } else {
+            Limits::alone(b.len())
+        };
+        let product = |x: &[f64]| {
+            if transposed {
+                self.pull(x)
+            } else {
+                self.push(system, way, x)
+            }
+        };
+        match gmres(product, &b, self.epsilon, &limits)? {
+            Ok(x) => Ok(x),
+            Err(_) if can_be_factored => {
+                let found = self.factors(system)?;
+                Ok(factors.get_or_init(|| found).solve(b, transposed))
+            }
+            Err(left) => Err(system.error(ErrorKind::ResidualNotSolved {
                 unknowns: b.len(),
                 products: left.products,
                 remains: left.remains,
-            })
-        })
+            })),
+        }
     }
 
     fn unknowns(&self) -> &[AnyTensor] {
@@ -169,31 +244,80 @@ impl Linear {
         Ok(joined(&or_zeros(found, &self.recorded.outputs)))
     }
 
-    /// Returns an error if the residual is far from zero: if one step of Newton's method would change the unknowns by
-    /// more than the cube root of the precision, relative to the largest of them.
+    /// Finds out whether the residual is far from zero: whether one step of Newton's method would change the unknowns by
+    /// more than the cube root of the precision, relative to the largest of them. In a generated check that is an error;
+    /// any other check mentions it where differences disagree.
+    ///
+    /// A large step from a residual that is rounding is one of equations that are singular, or nearly so.
     fn is_solved(&self, system: &System) -> Result<(), Error> {
         let residual = joined(&self.recorded.outputs);
-        let step = largest(&self.solve(system, residual.clone(), false)?);
-        let size = largest(&joined(self.unknowns()));
-        if step.1 <= self.epsilon.cbrt() * (1.0 + size.1) {
+        let (moved, step) = largest(&self.solve(system, residual.clone(), false)?);
+        let size = 1.0 + largest(&joined(self.unknowns())).1;
+        let (entry, residual) = largest(&residual);
+        let (output, entry) = self.place(entry);
+        let output = system.name(output);
+        if step > self.epsilon.powf(2.0 / 3.0) * size {
+            gradcheck::note(Unsolved {
+                function: system.0.function,
+                output,
+                residual,
+            });
+        }
+        if step <= self.epsilon.cbrt() * size || !gradcheck::is_generated() {
             return Ok(());
         }
-        let (mut entry, residual) = largest(&residual);
-        let mut outputs = self.recorded.outputs.iter().enumerate();
-        let place = outputs.find_map(|(place, output)| {
-            if entry < output.len() {
-                return Some((place, indices(entry, output.shape())));
+        let factors = match &self.solver {
+            Solver::Factors(factors) => Some(factors),
+            Solver::Products(products) => products.factors.get(),
+        };
+        let terms = factors.map_or(0.0, |factors| factors.largest() * size);
+        Err(system.error(if residual <= 16.0 * self.epsilon * terms {
+            let (unknown, place) = self.place(moved);
+            ErrorKind::SingularResidual {
+                unknowns: self.unknowns().iter().map(AnyTensor::len).sum(),
+                condition: step * terms / (size * residual),
+                because: format!(
+                    "the residual is rounding, {residual:.1e}, and moves `{}` at entry {place:?} by {step:.1e}",
+                    system.name(unknown)
+                ),
             }
-            entry -= output.len();
-            None
-        });
-        let (place, entry) = place.unwrap_or_default();
-        Err(system.error(ErrorKind::ResidualNotZero {
-            output: system.name(place),
-            entry,
-            residual,
+        } else {
+            ErrorKind::ResidualNotZero {
+                output,
+                entry,
+                residual,
+            }
         }))
     }
+
+    /// Returns J, by a pass for each row.
+    fn matrix(&self, size: usize) -> Result<Matrix, Error> {
+        let unknowns = self.unknowns();
+        let mut connected = vec![false; unknowns.len()];
+        let mut elements = Vec::with_capacity(size * size);
+        for output in &self.recorded.outputs {
+            for entry in 0..output.len() {
+                let root = vec![(output, output.one_hot(entry))];
+                let row = self.recorded.pass(root, unknowns, false)?;
+                for (connected, found) in connected.iter_mut().zip(&row) {
+                    *connected |= found.is_some();
+                }
+                elements.extend(joined(&or_zeros(row, unknowns)));
+            }
+        }
+        // INVARIANT: the residual has the shapes of the unknowns.
+        let elements = Array2::from_shape_vec((size, size), elements);
+        Ok(Matrix {
+            elements: elements.expect("as many rows as columns"),
+            connected,
+        })
+    }
+}
+
+/// J, and for each unknown whether the residual depends on it.
+struct Matrix {
+    elements: Array2<f64>,
+    connected: Vec<bool>,
 }
 
 /// Returns the gradients of a recorded residual with respect to those `targets` for which `needs` is true.
@@ -212,21 +336,6 @@ pub(super) fn gradients_of(
     Ok(each
         .map(|needed| needed.then(|| found.next()).flatten().flatten())
         .collect())
-}
-
-/// Returns the derivative of a recorded residual by its first `count` inputs, by a pass for each row.
-fn matrix(recorded: &Recording, count: usize, size: usize) -> Result<Array2<f64>, Error> {
-    let unknowns = &recorded.inputs[..count];
-    let mut elements = Vec::with_capacity(size * size);
-    for output in &recorded.outputs {
-        for entry in 0..output.len() {
-            let root = vec![(output, output.one_hot(entry))];
-            let row = recorded.pass(root, unknowns, false)?;
-            elements.extend(joined(&or_zeros(row, unknowns)));
-        }
-    }
-    // INVARIANT: the residual has the shapes of the unknowns.
-    Ok(Array2::from_shape_vec((size, size), elements).expect("as many rows as columns"))
 }
 
 /// Returns the distance of 1 to the next number of a tensor's element type.

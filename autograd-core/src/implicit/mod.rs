@@ -7,7 +7,8 @@
 //! order.
 //!
 //! [`System`] has the author's residual, and what is known of J at the outputs of one call of `apply`, which all passes
-//! and both modes share. `linear` makes that: by LU in `dense`, or for many unknowns by products alone, in `gmres`.
+//! and both modes share. `linear` makes that: by LU in `dense`, or for many unknowns by products alone, in `gmres`, unless
+//! that stalls.
 //!
 //! # Note [Aliases]
 //! y depends on θ through the node of the function itself. A partial derivative of F is taken with respect to aliases:
@@ -73,6 +74,9 @@ impl fmt::Debug for System {
 impl System {
     /// The number of unknowns up to which J is factored, unless `#[residual(dense = …)]` gives another.
     pub const DENSE: usize = 256;
+
+    /// The number of unknowns up to which J is factored where products with it do not solve the equations.
+    pub const FACTORED: usize = 4096;
 
     /// Creates the equations of one call of `function`: `residual` gets `values`, the unknowns and the inputs, of which
     /// there are `counts` tensors each.

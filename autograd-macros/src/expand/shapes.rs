@@ -221,6 +221,13 @@ fn computed(forward: &Forward, p: &TokenStream) -> Option<TokenStream> {
     let (axis_count, shown_count) = (number(forward.shapes.axes.len()), number(shown.len()));
     let lengths = expressions.iter();
     let lengths = lengths.map(|computed| arithmetic(&computed.expression, p));
+    let shown = shown.iter().map(|name| {
+        // Where an expression has it, so that a value that is no number is one error.
+        let mut used = forward.shapes.used();
+        let used = used.find(|used| used == name).unwrap_or(name);
+        let span = at(used);
+        quote_spanned!(span=> #p::IntoLength::into_length(&#used))
+    });
     Some(quote! {
         #[doc(hidden)]
         #[inline]
@@ -229,7 +236,7 @@ fn computed(forward: &Forward, p: &TokenStream) -> Option<TokenStream> {
             &[#(#axes),*]: &[::core::primitive::usize; #axis_count],
             #(#values),*
         ) -> ([#p::Length; #count], [#p::Length; #shown_count]) #where_clause {
-            ([#(#lengths),*], [#(#p::IntoLength::into_length(&#shown)),*])
+            ([#(#lengths),*], [#(#shown),*])
         }
     })
 }

@@ -1,12 +1,16 @@
 //! Rules for the adjoint of a linear function, in place of backward functions.
 
+use syn::Ident;
+
 use super::context::Context;
 use super::coverage::{self, Covers};
 use super::options::BackwardOptions;
+use super::{agreement, parameters};
 use crate::diagnostics::list;
 use crate::model::{Derivative, Role, Source, Wants};
 use crate::parse::Method;
-use crate::types::Kind;
+use crate::types::{Form, Kind, option_of};
+use crate::uses;
 
 /// Returns all differentiable inputs, which an adjoint covers.
 ///
@@ -40,7 +44,9 @@ pub(super) fn covers(
     let missing: Vec<String> = missing
         .map(|edge| inputs[edge].0.name.to_string())
         .collect();
-    if !missing.is_empty() && context.diagnostics.len() == mistakes {
+    // An adjoint that asks for an input has one mistake, which is about that.
+    let asks_for_one = inputs.iter().any(|(input, _)| asks_for(method, &input.name));
+    if !missing.is_empty() && !asks_for_one && context.diagnostics.len() == mistakes {
         let on = options.inputs.first().unwrap_or(&method.sig.ident);
         let are = if missing.len() == 1 { "is" } else { "are" };
         let message = format!(
@@ -56,6 +62,13 @@ pub(super) fn covers(
         context.diagnostics.error_with_help(on, &message, &help);
     }
     covers
+}
+
+fn asks_for(method: &Method, name: &Ident) -> bool {
+    match &method.expression {
+        Some(expression) => !uses::names(expression, &[name.to_string()]).is_empty(),
+        None => parameters::names(&method.sig).any(|asked| asked == name),
+    }
 }
 
 /// What a linear function is of, and what it returns, is there in every call.
@@ -85,9 +98,23 @@ pub(super) fn is_always_there(context: &mut Context<'_>) {
 /// #[adjoint(x)]
 /// fn adjoint(grad_output: ArrayView1<f64>, x: ArrayView1<f64>) -> Array1<f64>
 /// //                                       ^ forward is linear in `x`, so its adjoint does not depend on it
+/// #[adjoint(values, b)]
+/// fn adjoint(grad_output: ArrayView1<f64>, values: ArrayView1<f64>) -> (Array1<f64>, Array1<f64>)
+/// //                                               ^^^^^^^^^^^^^^^ this depends on `values`, so forward is not linear in `values`, `b`
 /// ```
 pub(super) fn asks_for_nothing_that_varies(adjoint: &Derivative, context: &mut Context<'_>) {
     let forward = context.forward;
+    let inputs = forward.differentiable().into_iter();
+    let inputs: Vec<String> = inputs.map(|(input, _)| input.name.to_string()).collect();
+    let is_short = context.definition.kind.free().is_some();
+    let backward = |name: &String| {
+        if is_short {
+            format!("grad({name}) = …")
+        } else {
+            format!("#[backward({name})]")
+        }
+    };
+    let backwards = list(inputs.iter().map(backward));
     for parameter in &adjoint.parameters {
         let message = match parameter.wants {
             Wants::Gradient(output) if parameter.optional => {
@@ -106,6 +133,19 @@ pub(super) fn asks_for_nothing_that_varies(adjoint: &Derivative, context: &mut C
                     continue;
                 }
                 let name = &input.name;
+                if inputs.len() > 1 {
+                    let message = format!(
+                        "this depends on `{name}`, so forward is not linear in {} together",
+                        list(&inputs)
+                    );
+                    let help = format!(
+                        "exempt it, `#[non_differentiable] {name}: …`, or write {backwards} in place of the adjoint"
+                    );
+                    context
+                        .diagnostics
+                        .error_with_help(&parameter.ty, &message, &help);
+                    continue;
+                }
                 format!("forward is linear in `{name}`, so its adjoint does not depend on it")
             }
             Wants::Saved(Source::Returned(index)) => {
@@ -118,10 +158,52 @@ pub(super) fn asks_for_nothing_that_varies(adjoint: &Derivative, context: &mut C
                 format!("`{name}` is {what}, and may depend on the inputs; an adjoint does not")
             }
         };
-        let help = "it may ask for the gradients of the outputs, for values, axes and `#[non_differentiable]` inputs; a \
-                    function that is not linear has backward functions, `#[backward(x)]`";
+        let help = format!(
+            "it may ask for the gradients of the outputs, for values, axes and `#[non_differentiable]` inputs; a function \
+             that is not linear has {backwards} in place of an adjoint"
+        );
         context
             .diagnostics
-            .error_with_help(&parameter.ty, &message, help);
+            .error_with_help(&parameter.ty, &message, &help);
     }
+}
+
+/// An adjoint returns an array for each input.
+///
+/// ```text
+/// #[adjoint(x)]
+/// fn adjoint(grad_output: ArrayView1<f64>) -> Option<Array1<f64>>
+/// //                                          ^^^^^^^^^^^^^^^^^^^ an adjoint returns the gradient of every input
+/// ```
+pub(super) fn returns_arrays(adjoint: &Derivative, covers: &Covers, context: &mut Context<'_>) {
+    let is_optional = adjoint
+        .returned_types()
+        .into_iter()
+        .any(|ty| option_of(ty).is_some());
+    if !adjoint.by_name && !is_optional {
+        return;
+    }
+    let form = adjoint.parameters.iter().find_map(|asked| asked.form);
+    let form = match form {
+        Some(form) if form.is_tensor() => Form::Tensor,
+        _ => Form::Owned,
+    };
+    let inputs = context.forward.differentiable();
+    let types = covers.edges.iter().map(|edge| {
+        let (_, tensor) = inputs[*edge];
+        let spelled = agreement::spell(form, &tensor.ty.content);
+        match tensor.kind {
+            Kind::List => format!("Vec<{spelled}>"),
+            Kind::Single | Kind::Optional => spelled,
+        }
+    });
+    let types: Vec<String> = types.collect();
+    let message = "an adjoint returns the gradient of every input, as an array";
+    let help = match types.as_slice() {
+        [one] => format!("return `{one}`"),
+        many => format!("return `({})`", many.join(", ")),
+    };
+    context
+        .diagnostics
+        .error_with_help(&adjoint.returns, message, &help);
 }

@@ -265,6 +265,18 @@ fn belongs_to_a_function(name: &Ident, diagnostics: &mut Diagnostics) {
     diagnostics.error_with_help(name, &message, &help);
 }
 
+/// A residual is a function of the block.
+///
+/// ```text
+/// #[custom_function(residual = balance)]
+/// //                ^^^^^^^^ a residual is a function in the `impl` block
+/// ```
+fn is_of_a_block(name: &Ident, diagnostics: &mut Diagnostics) {
+    let message = "a residual is a function in the `impl` block, beside forward";
+    let help = "write `#[residual]` above it: `#[residual] fn residual(…) -> Tensor1<f64> { … }`";
+    diagnostics.error_with_help(name, message, help);
+}
+
 /// A gradient must name its input and have an expression.
 ///
 /// ```text
@@ -306,7 +318,9 @@ pub(crate) fn known<'a>(
     let mut accepted: Vec<&Argument> = Vec::new();
     for argument in arguments {
         let name = argument.name.to_string();
-        if !names.contains(&name.as_str()) {
+        if attribute == "custom_function" && Part::meant(&argument.name) == Some(Part::Residual) {
+            is_of_a_block(&argument.name, diagnostics);
+        } else if !names.contains(&name.as_str()) {
             let message = format!("`#[{attribute}]` has no argument `{name}`");
             let candidates: Vec<String> = names.iter().copied().map(String::from).collect();
             let suggestion = match meant_gradient(argument, names) {

@@ -336,11 +336,11 @@ fn a_gradient_is_asked_for(
 /// fn backward(grad_y: ArrayView1<f32>) -> Array1<f32>
 /// ```
 pub(super) fn every_gradient_is_used(
-    methods: &[(&Method, BackwardOptions)],
+    methods: &[(&Method, &BackwardOptions)],
     backwards: &[Backward],
     context: &mut Context<'_>,
 ) {
-    let ignores = |(_, options): &(&Method, BackwardOptions)| options.ignores_grad.is_some();
+    let ignores = |(_, options): &(&Method, &BackwardOptions)| options.ignores_grad.is_some();
     let outputs = context.forward.differentiable_outputs();
     let asks = |backward: &Backward, output| backward.function.asks_for(Wants::Gradient(output));
     let asks_for_none = |one: &Backward| (0..outputs.len()).all(|output| !asks(one, output));
@@ -376,12 +376,13 @@ pub(super) fn every_gradient_is_used(
                 ),
             ),
         };
-        let (asks, ask) = if is_short {
-            ("`grad(…)` uses", "use")
-        } else {
-            ("backward function asks for", "ask for")
+        let (asks, ask) = match (context.in_adjoint, is_short) {
+            (true, true) => ("`adjoint(…)` does not use", "use"),
+            (true, false) => ("the adjoint does not ask for", "ask for"),
+            (false, true) => ("no `grad(…)` uses", "use"),
+            (false, false) => ("no backward function asks for", "ask for"),
         };
-        let message = format!("no {asks} the gradient of {subject}, so it would be ignored");
+        let message = format!("{asks} the gradient of {subject}, so it would be ignored");
         let help = format!("{ask} `{gradient}`, or {exemption}");
         if output.named {
             context.diagnostics.error_with_help(name, &message, &help);

@@ -16,6 +16,8 @@ pub(super) struct Context<'a> {
     pub(super) diagnostics: &'a mut Diagnostics,
     /// Whether the function is an adjoint, which may ask for less than a backward function.
     pub(super) in_adjoint: bool,
+    /// Whether the function is a residual, which takes tensors alone.
+    pub(super) in_residual: bool,
     /// Whether a tensor has different element types in different functions.
     pub(super) elements_differ: bool,
     /// Whether a gradient computes with something unknown, which forward may capture from around it too.

@@ -6,12 +6,12 @@ use syn::{Ident, Type};
 use super::agreement::{self, Expected};
 use super::context::Context;
 use super::parameters::{as_tensor, needs_input_grad};
-use super::{bounds, lifetimes};
-use crate::model::{FunctionKind, Named, Parameter, Role, Source, Wants};
+use super::{bounds, lifetimes, parameters};
+use crate::model::{FunctionKind, Parameter, Role, Source, Wants};
 use crate::show::show;
 use crate::spell::has_word;
 use crate::types::{
-    self, Form, Kind, Passing, TensorType, borrows, is_primitive, last_segment, option_of, peel,
+    self, Form, Kind, Passing, TensorType, borrows, is_float, is_primitive, last_segment, option_of, peel,
     same,
 };
 
@@ -75,7 +75,7 @@ type Asked = (Option<Form>, bool);
 fn saved(source: Source, ty: &Type, covers: &[usize], context: &mut Context<'_>) -> Option<Asked> {
     let named = context.forward.source(source);
     let Some(expected) = named.tensor else {
-        value(named, ty, context)?;
+        value(source, ty, context)?;
         return Some((None, false));
     };
     if named.kind == Kind::List {
@@ -171,12 +171,23 @@ fn tensor(
             "`{name}` is a tensor, and cannot be asked for as `{}`",
             show(ty)
         );
-        let help = format!(
-            "write `{}` to read it, `{}` to own it, or `{}` to differentiate again",
-            agreement::spell(Form::View, &expected.content),
-            agreement::spell(Form::Owned, &expected.content),
-            agreement::spell(Form::TensorRef, &expected.content)
-        );
+        let reference = agreement::spell(Form::TensorRef, &expected.content);
+        let help = if context.in_residual {
+            let kind = match context.forward.wanted(name, false) {
+                Some(Wants::Saved(source)) => context.forward.source(source).kind,
+                _ => Kind::Single,
+            };
+            match kind {
+                Kind::Optional => format!("write `Option<{reference}>`"),
+                Kind::Single | Kind::List => format!("write `{reference}`"),
+            }
+        } else {
+            format!(
+                "write `{}` to read it, `{}` to own it, or `{reference}` to differentiate again",
+                agreement::spell(Form::View, &expected.content),
+                agreement::spell(Form::Owned, &expected.content),
+            )
+        };
         context.diagnostics.error_with_help(ty, &message, &help);
         return None;
     };
@@ -333,7 +344,8 @@ fn is_not_an_intermediate_tensor(
 /// fn backward(grad_output: ArrayView1<f32>, weight: ArrayView1<f32>) -> Array1<f32>
 /// //                                                ^^^^^^^^^^^^^^^ `weight` is a value, and cannot be …
 /// ```
-fn value(named: Named<'_>, ty: &Type, context: &mut Context<'_>) -> Option<()> {
+fn value(source: Source, ty: &Type, context: &mut Context<'_>) -> Option<()> {
+    let named = context.forward.source(source);
     let name = named.name;
     let (given, asked) = (Passing::of(named.ty), Passing::of(ty));
     let (given, asked) = (given.target(), asked.target());
@@ -373,17 +385,19 @@ fn value(named: Named<'_>, ty: &Type, context: &mut Context<'_>) -> Option<()> {
                 "`{name}` is a value, and cannot be asked for as `{}`",
                 show(ty)
             ),
-            match as_tensor(name, named.ty, context.floats) {
-                Some(help) => format!("{help} and asked for as such"),
-                None => format!("write `&{spelled}`"),
-            },
+            as_value(source, context),
         )
     } else if !same(given, asked) && is_primitive(given) && is_primitive(asked) {
-        (
+        let message = if matches!(source, Source::Axis(_)) {
+            format!("`{name}` is an axis, and an axis is `{spelled}`")
+        } else {
             format!(
                 "`{name}` is `{spelled}` in forward, but `{}` here",
                 show(asked)
-            ),
+            )
+        };
+        (
+            message,
             format!("write `{spelled}`"),
         )
     } else {
@@ -393,6 +407,28 @@ fn value(named: Named<'_>, ty: &Type, context: &mut Context<'_>) -> Option<()> {
     };
     context.diagnostics.error_with_help(ty, &message, &help);
     None
+}
+
+/// Returns what to write where a value is asked for as a tensor.
+fn as_value(source: Source, context: &Context<'_>) -> String {
+    let named = context.forward.source(source);
+    let (name, spelled) = (named.name, show(Passing::of(named.ty).target()));
+    let array = parameters::as_array(named.ty);
+    match (source, array) {
+        (Source::Returned(_), Some(array)) => format!(
+            "return `{array}` from forward, in place of `{}`",
+            show(named.ty)
+        ),
+        (Source::Input(_), Some(_)) if is_float(named.ty) => format!(
+            "write `{name}: ArrayView0<{spelled}>` in forward: a view is a tensor, `{spelled}` is a value and asked for \
+             as such"
+        ),
+        _ => match as_tensor(name, named.ty, context.floats) {
+            Some(help) => format!("{help} and asked for as such"),
+            None if is_primitive(named.ty) => format!("write `{spelled}`"),
+            None => format!("write `&{spelled}`"),
+        },
+    }
 }
 
 /// A view of what is not a float is a value, which ends with the call.

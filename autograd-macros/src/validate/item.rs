@@ -235,11 +235,11 @@ pub(super) fn roles<'a>(
     let jvp = only_rule("jvp", definition, &jvps, diagnostics);
     let vmap = only_rule("vmap", definition, &vmaps, diagnostics);
     let residual = only_rule("residual", definition, &residuals, diagnostics);
-    let is_alone = residual.is_none() || residual::is_alone(&others, definition, diagnostics);
-    let residual = residual.filter(|_| is_alone).map(|(method, helper)| {
+    let residual = residual.map(|(method, helper)| {
         let options = arguments::residual(&helper.arguments, diagnostics);
         (method, options)
     });
+    let is_alone = residual.is_none() || residual::is_alone(&others, definition, diagnostics);
     let mut without_arguments = |attribute, rule: Option<(&'a Method, &Helper)>| {
         let (method, helper) = rule?;
         arguments::none(attribute, &helper.arguments, diagnostics);
@@ -247,6 +247,17 @@ pub(super) fn roles<'a>(
     };
     let jvp = without_arguments("jvp", jvp);
     let vmap = without_arguments("vmap", vmap);
+    if !is_alone {
+        // The rules for the others would ask for more of what is to be removed.
+        return Roles {
+            forward,
+            backwards: Vec::new(),
+            adjoint: None,
+            jvp: None,
+            vmap,
+            residual,
+        };
+    }
     Roles {
         forward,
         backwards,

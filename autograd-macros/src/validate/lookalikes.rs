@@ -65,6 +65,17 @@ pub(super) fn is_readable(ty: &Type, floats: &Floats, diagnostics: &mut Diagnost
         diagnostics.once(&half.ident, &message, "write `f32` or `f64`");
         return false;
     }
+    if let Some(complex) = last_segment(element).filter(|last| {
+        ["Complex", "Complex32", "Complex64", "c32", "c64"]
+            .iter()
+            .any(|name| last.ident == name)
+    }) {
+        let message = "complex numbers are not supported";
+        let help = "write pairs of real and imaginary parts, as a last axis of length 2, or two arrays";
+        diagnostics.is_unreadable = true;
+        diagnostics.once(&complex.ident, message, help);
+        return false;
+    }
     let is_undeclared = |name: &Ident| {
         let name = name.to_string();
         name.len() == 1 && name.chars().all(char::is_uppercase)

@@ -144,8 +144,15 @@ pub(crate) fn function(
         let of = (definition, shapes.as_ref());
         (forward, rules) = functions(block, of, place, &mut flawed, &mut diagnostics);
         if let Some(forward) = forward.as_ref().filter(|_| !diagnostics.is_doubtful) {
-            let read = |argument| gradcheck::read(argument, definition, forward, &mut diagnostics);
-            gradchecks = asked_for.iter().filter_map(read).collect();
+            let is_linear = rules.adjoint.is_some();
+            let mut read = |argument| {
+                let read = gradcheck::read(argument, definition, forward, &mut diagnostics);
+                if is_linear {
+                    gradcheck::nothing_is_estimated(argument, definition, &mut diagnostics);
+                }
+                read
+            };
+            gradchecks = asked_for.iter().filter_map(&mut read).collect();
             batch = batched.and_then(|names| {
                 batch::read(&names, block, definition, forward, &mut diagnostics)
             });
@@ -245,7 +252,10 @@ fn functions(
         return (None, Rules::default());
     };
     if let Some(argument) = shapes {
+        let mistakes = diagnostics.len();
         forward.shapes = shapes::read(argument, block, definition, &forward, diagnostics);
+        // Lengths of axes would be compared with shapes that are wrong.
+        diagnostics.is_doubtful |= diagnostics.len() > mistakes;
     }
     if let Some((residual, _)) = &roles.residual {
         residual::mark_unknowns(&residual.sig, &mut forward);
@@ -275,6 +285,7 @@ fn functions(
         floats: &floats,
         diagnostics,
         in_adjoint: false,
+        in_residual: false,
         elements_differ: false,
         has_strangers: false,
     };
@@ -297,9 +308,12 @@ fn functions(
         derivative(&rule.sig, &Asker::Jvp, flawed, &mut context)
     });
     let residual = roles.residual.and_then(|(method, options)| {
+        context.in_residual = true;
         let read =
             |context: &mut Context<'_>| derivative(&method.sig, &Asker::Residual, flawed, context);
-        residual::read(&method.sig, options, read, &mut context)
+        let residual = residual::read(&method.sig, options, read, &mut context);
+        context.in_residual = false;
+        residual
     });
     let vmap = (roles.vmap).and_then(|rule| read_vmap(rule, is_right, flawed, &mut context));
     if context.has_strangers {
@@ -394,7 +408,8 @@ fn read_backwards(
         }
     }
     if backwards.len() == methods.len() && is_whole && are_covered && are_read {
-        asked::every_gradient_is_used(methods, &backwards, context);
+        let methods: Vec<_> = methods.iter().map(|(method, options)| (*method, options)).collect();
+        asked::every_gradient_is_used(&methods, &backwards, context);
     }
     returns::one_is_by_name(&backwards, context);
     if context.diagnostics.len() == mistakes {
@@ -442,11 +457,16 @@ fn read_adjoint(
     let covers = adjoint::covers(method, options, context);
     adjoint::is_always_there(context);
     let function = read_backward(method, options, &covers, flawed, context);
+    if let Some((function, is_read)) = &function {
+        adjoint::asks_for_nothing_that_varies(&function.function, context);
+        adjoint::returns_arrays(&function.function, &covers, context);
+        if *is_read && context.diagnostics.len() == mistakes {
+            let (methods, functions) = ([(method, options)], std::slice::from_ref(function));
+            asked::every_gradient_is_used(&methods, functions, context);
+        }
+    }
     let function = function.map(|(function, _)| function);
     context.in_adjoint = false;
-    if let Some(function) = &function {
-        adjoint::asks_for_nothing_that_varies(&function.function, context);
-    }
     if context.diagnostics.len() > mistakes {
         flawed.push(method.sig.ident.clone());
     }
@@ -545,6 +565,11 @@ fn derivative(
 ) -> Option<Derivative> {
     let mistakes = context.diagnostics.len();
     let parameters = asked::read(sig, asker, context);
+    if matches!(asker, Asker::Residual) && context.diagnostics.len() > mistakes {
+        // What it asks for determines the unknowns, and so what it returns.
+        flawed.push(sig.ident.clone());
+        return None;
+    }
     let derivative = returns::read(sig, asker, context).map(|(returns, fallible)| Derivative {
         ident: sig.ident.clone(),
         parameters,

@@ -25,8 +25,12 @@ pub(super) fn is_uniform(derivative: &Derivative, context: &mut Context<'_>) {
     };
     if let Some((other, _)) = parameters.find(|(_, form)| form.is_tensor() != first.is_tensor()) {
         let message = format!("`{function}` takes both `&Tensor` and arrays");
-        let help = "take them all as `&Tensor…` to be differentiable again, or all as arrays to be \
-                    differentiable once";
+        let help = if context.in_adjoint {
+            "take them all as arrays, or all as `&Tensor…`"
+        } else {
+            "take them all as `&Tensor…` to be differentiable again, or all as arrays to be \
+             differentiable once"
+        };
         context.diagnostics.error_with_help(other, &message, help);
         return;
     }

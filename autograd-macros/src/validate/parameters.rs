@@ -75,6 +75,13 @@ pub(super) fn needs_input_grad(
     None
 }
 
+/// Returns the array to return in place of a number, or of a list of numbers.
+pub(super) fn as_array(ty: &Type) -> Option<String> {
+    let numbers = list_of(ty).or_else(|| vec_of(ty));
+    let (rank, element) = numbers.map_or((0, ty), |number| (1, number));
+    is_float(element).then(|| format!("Array{rank}<{}>", show(element)))
+}
+
 /// Returns what to write in place of a borrowed float array, if a value is one and was meant to be a tensor.
 pub(super) fn as_tensor(name: &Ident, ty: &Type, floats: &Floats) -> Option<String> {
     let listed = list_of(ty);

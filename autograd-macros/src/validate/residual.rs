@@ -8,7 +8,9 @@ use super::context::Context;
 use super::options::ResidualOptions;
 use super::parameters;
 use crate::diagnostics::{Diagnostics, did_you_mean, list};
-use crate::model::{Definition, Derivative, Forward, Parameter, Residual, Role, Source, Wants};
+use crate::model::{
+    Definition, Derivative, Forward, Parameter, Residual, Returned, Role, Source, Wants,
+};
 use crate::parse::{Method, Part};
 use crate::show::show;
 use crate::types::{Content, Form, Kind, same};
@@ -234,6 +236,39 @@ pub(super) fn takes_tensors(parameters: &[Parameter], context: &mut Context<'_>)
     context
         .diagnostics
         .error_with_help(&array.ty, message, &help);
+}
+
+/// Returns what else could be meant by more equations than unknowns, or by fewer: what forward saves is an unknown if it
+/// is an array that is asked for, and an output that is none is exempt.
+pub(super) fn as_many_unknowns(
+    are_more: bool,
+    sig: &Signature,
+    context: &Context<'_>,
+) -> Option<String> {
+    let asked: Vec<&Ident> = parameters::names(sig).collect();
+    let mut returned = context.forward.returned.iter();
+    if are_more {
+        let mut saved = returned.filter(|one| one.role == Role::Intermediate);
+        return saved.find_map(|one| {
+            let (name, is_asked) = (&one.name, asked.contains(&&one.name));
+            match (&one.tensor, parameters::as_array(&one.ty)) {
+                (Some(_), _) if !is_asked => {
+                    Some(format!("ask for `{name}`, which is then an unknown"))
+                }
+                (None, Some(array)) => Some(format!(
+                    "save `{name}` as `{array}`, in place of `{}`, which is then an unknown",
+                    show(&one.ty)
+                )),
+                _ => None,
+            }
+        });
+    }
+    let is_output = |one: &&Returned| matches!(one.role, Role::Output { .. }) && one.has_gradient();
+    let left = returned.find(|one| is_output(one) && !asked.contains(&&one.name))?;
+    Some(format!(
+        "exempt an output that is no unknown: `#[forward(non_differentiable({}))]`",
+        left.name
+    ))
 }
 
 /// The equations must have every unknown and every input in them: what is missing would have no derivative.

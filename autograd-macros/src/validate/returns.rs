@@ -5,6 +5,7 @@ use syn::{Ident, ReturnType, Signature, Type};
 use super::agreement::{self, Expected};
 use super::asked::Asker;
 use super::context::Context;
+use super::residual;
 use crate::diagnostics::{count, distance, list};
 use crate::model::{Backward, Definition, Forward, Returned, tuple_elements};
 use crate::show::show;
@@ -45,7 +46,7 @@ pub(super) fn read(
     }
     // What a backward function covers may be unknown; that has been reported.
     if !matches!(asker, Asker::Backward { covers, .. } if !covers.complete) {
-        let found = as_many(ty, &due, context)?;
+        let found = as_many(ty, &due, sig, context)?;
         if !are_in_order(ty, &found, &due, context) {
             return Some((ty.clone(), fallible));
         }
@@ -192,7 +193,12 @@ fn returns_something(sig: &Signature, due: &[Due<'_>], context: &mut Context<'_>
 /// fn jvp(tangent_x: ArrayView1<f32>, place: usize) -> (Array1<f32>, usize)
 /// //                                                  ^^^^^^^^^^^^^^^^^^^^ 1 tangent is expected, of `y`, but 2 are returned
 /// ```
-fn as_many<'a>(ty: &'a Type, due: &[Due<'_>], context: &mut Context<'_>) -> Option<Vec<&'a Type>> {
+fn as_many<'a>(
+    ty: &'a Type,
+    due: &[Due<'_>],
+    sig: &Signature,
+    context: &mut Context<'_>,
+) -> Option<Vec<&'a Type>> {
     let is_tuple = matches!(peel(ty), Type::Tuple(_));
     let is_list = matches!(
         peel(ty),
@@ -224,14 +230,15 @@ fn as_many<'a>(ty: &'a Type, due: &[Due<'_>], context: &mut Context<'_>) -> Opti
     let message = format!("{wanted_count} expected, of {names}, but {returned} returned");
     let outputs = context.forward.outputs();
     let exempt = noun == "tangent" && outputs.into_iter().any(|output| !output.has_gradient());
-    let why = if exempt && found.len() > due.len() {
-        ": what is not differentiable has no tangent"
+    let help = if exempt && found.len() > due.len() {
+        format!("{help}: what is not differentiable has no tangent")
+    } else if noun == "residual" {
+        residual::as_many_unknowns(found.len() > due.len(), sig, context)
+            .map_or(help.clone(), |other| format!("{help}, or {other}"))
     } else {
-        ""
+        help
     };
-    context
-        .diagnostics
-        .error_with_help(ty, &message, &format!("{help}{why}"));
+    context.diagnostics.error_with_help(ty, &message, &help);
     None
 }
 

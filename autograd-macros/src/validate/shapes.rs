@@ -5,6 +5,7 @@ use syn::ext::IdentExt as _;
 use syn::{BinOp, Expr, ExprArray, ExprLit, Ident, Lit, UnOp, parse_quote};
 
 use super::expressions::{lengths, peel};
+use super::parameters;
 use crate::diagnostics::{Diagnostics, did_you_mean, list};
 use crate::model::{
     Axis, Computed, Declared, Definition, Forward, FunctionKind, Input, Length, Returned, Role,
@@ -265,9 +266,12 @@ impl Reader<'_> {
             return;
         };
         let Some(ty) = &one.tensor else {
-            let message = format!("`{name}` is no array of floats, and has no declared shape");
-            self.diagnostics
-                .error_with_help(name, &message, "remove it");
+            let message = format!("`{name}` is not an array of floats, and has no declared shape");
+            let help = match parameters::as_array(&one.ty) {
+                Some(array) => format!("return it as `{array}`, or remove it here"),
+                None => "remove it".to_owned(),
+            };
+            self.diagnostics.error_with_help(name, &message, &help);
             return;
         };
         if let Role::InPlace { input, .. } = one.role {

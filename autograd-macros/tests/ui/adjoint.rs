@@ -235,4 +235,131 @@ mod without_an_input {
     pub fn double(x: ArrayView1<f64>) -> Array1<f64> { &x * 2.0 }
 }
 
+mod asks_for_one_of_two_inputs {
+    use super::*;
+    pub struct Product;
+    #[custom_function]
+    impl Product {
+        #[forward]
+        pub fn forward(values: ArrayView1<f64>, b: ArrayView1<f64>) -> Array1<f64> { &values * &b }
+        #[adjoint(values, b)]
+        fn adjoint(grad_output: ArrayView1<f64>, values: ArrayView1<f64>) -> (Array1<f64>, Array1<f64>) { (grad_output.to_owned(), &grad_output * &values) }
+    }
+}
+
+mod asks_for_an_input_that_is_not_exempt {
+    use super::*;
+    pub struct Product;
+    #[custom_function]
+    impl Product {
+        #[forward]
+        pub fn forward(values: ArrayView1<f64>, b: ArrayView1<f64>) -> Array1<f64> { &values * &b }
+        #[adjoint(b)]
+        fn adjoint(grad_output: ArrayView1<f64>, values: ArrayView1<f64>) -> Array1<f64> { &grad_output * &values }
+    }
+    fn caller(x: &Tensor1<f64>) -> Tensor1<f64> { Product::apply(x, x) }
+}
+
+mod asks_for_one_of_two_inputs_in_the_short_form {
+    use super::*;
+    #[custom_function(adjoint(b) = &grad_output * &values)]
+    pub fn product(values: ArrayView1<f64>, b: ArrayView1<f64>) -> Array1<f64> { &values * &b }
+}
+
+mod an_array_among_tensors {
+    use super::*;
+    pub struct Scale;
+    #[custom_function]
+    impl Scale {
+        #[forward(outputs(y, z))]
+        pub fn forward(x: ArrayView1<f64>) -> (Array1<f64>, Array1<f64>) { (&x * 2.0, &x * 3.0) }
+        #[adjoint(x)]
+        fn adjoint(grad_y: &Tensor1<f64>, grad_z: ArrayView1<f64>) -> Tensor1<f64> { grad_y * 2.0 + Tensor::from(&grad_z * 3.0) }
+    }
+}
+
+mod returns_an_option {
+    use super::*;
+    pub struct Scale;
+    #[custom_function]
+    impl Scale {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, factor: f64) -> Array1<f64> { &x * factor }
+        #[adjoint(x)]
+        fn adjoint(grad_output: ArrayView1<f64>, factor: f64) -> Option<Array1<f64>> { Some(&grad_output * factor) }
+    }
+}
+
+mod returns_the_struct_of_gradients {
+    use super::*;
+    pub struct Sum;
+    #[custom_function]
+    impl Sum {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, y: ArrayView1<f64>) -> Array1<f64> { &x + &y }
+        #[adjoint(x, y)]
+        fn adjoint(grad_output: ArrayView1<f64>) -> SumGradients { SumGradients { x: grad_output.to_owned(), y: grad_output.to_owned() } }
+    }
+}
+
+mod ignores_one_of_two_gradients {
+    use super::*;
+    pub struct Scale;
+    #[custom_function]
+    impl Scale {
+        #[forward(outputs(y, z))]
+        pub fn forward(x: ArrayView1<f64>) -> (Array1<f64>, Array1<f64>) { (&x * 2.0, &x * 3.0) }
+        #[adjoint(x)]
+        fn adjoint(grad_y: ArrayView1<f64>) -> Array1<f64> { &grad_y * 2.0 }
+    }
+}
+
+mod estimated {
+    use super::*;
+    pub struct Scale;
+    #[custom_function(gradcheck(x = [3], factor = 2.0, estimated(x)))]
+    impl Scale {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, factor: f64) -> Array1<f64> { &x * factor }
+        #[adjoint(x)]
+        fn adjoint(grad_output: ArrayView1<f64>, factor: f64) -> Array1<f64> { &grad_output * factor }
+    }
+}
+
+mod axis_of_another_type {
+    use super::*;
+    pub struct Scale;
+    #[custom_function(shapes(x = [n], output = [n]))]
+    impl Scale {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, factor: f64) -> Array1<f64> { &x * factor }
+        #[adjoint(x)]
+        fn adjoint(grad_output: ArrayView1<f64>, factor: f64, n: f64) -> Array1<f64> { &grad_output * factor * (n / n) }
+    }
+}
+
+mod a_value_that_cannot_be_saved {
+    use super::*;
+    pub struct Table;
+    pub struct Scale;
+    #[custom_function]
+    impl Scale {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, table: &Table) -> Array1<f64> { &x * 2.0 }
+        #[adjoint(x)]
+        fn adjoint(grad_output: ArrayView1<f64>, table: &Table) -> Array1<f64> { let _ = table; &grad_output * 2.0 }
+    }
+}
+
+mod without_the_attribute_of_the_block {
+    use super::*;
+    pub struct Scale;
+    impl Scale {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, factor: f64) -> Array1<f64> { &x * factor }
+        #[adjoint(x)]
+        fn adjoint(grad_output: ArrayView1<f64>, factor: f64) -> Array1<f64> { &grad_output * factor }
+    }
+}
+
 fn main() {}

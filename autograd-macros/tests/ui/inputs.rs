@@ -266,4 +266,17 @@ mod parameter_of_the_block_that_gives_views {
     }
 }
 
+mod complex_elements {
+    use super::*;
+    pub type Complex<T> = (T, T);
+    pub struct Double;
+    #[custom_function]
+    impl Double {
+        #[forward]
+        pub fn forward(x: ArrayView1<Complex<f64>>, y: ArrayView1<f64>) -> Array1<f64> { x.mapv(|x| x.0) + y }
+        #[backward(x, y)]
+        fn backward(grad_output: ArrayView1<f64>) -> (Array1<Complex<f64>>, Array1<f64>) { (grad_output.mapv(|x| (x, 0.0)), grad_output.to_owned()) }
+    }
+}
+
 fn main() {}

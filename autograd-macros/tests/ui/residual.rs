@@ -297,6 +297,181 @@ mod twice {
     }
 }
 
+mod a_number_in_place_of_an_unknown {
+    use super::*;
+    pub struct Root;
+    #[custom_function]
+    impl Root {
+        #[forward(outputs(y), saves(nu))]
+        pub fn forward(a: ArrayView1<f64>) -> (Array1<f64>, f64) { (a.to_owned(), a.sum()) }
+        #[residual]
+        fn residual(y: &Tensor1<f64>, nu: f64, a: &Tensor1<f64>) -> (Tensor1<f64>, Tensor0<f64>) { (y - a, y.sum() - nu) }
+    }
+}
+
+mod a_number_asked_for_as_a_tensor {
+    use super::*;
+    pub struct Root;
+    #[custom_function]
+    impl Root {
+        #[forward(outputs(y), saves(nu))]
+        pub fn forward(a: ArrayView1<f64>) -> (Array1<f64>, f64) { (a.to_owned(), a.sum()) }
+        #[residual]
+        fn residual(y: &Tensor1<f64>, nu: &Tensor0<f64>, a: &Tensor1<f64>) -> (Tensor1<f64>, Tensor0<f64>) { (y - a, y.sum() - nu) }
+    }
+}
+
+mod a_list_of_numbers_asked_for_as_a_tensor {
+    use super::*;
+    pub struct Root;
+    #[custom_function]
+    impl Root {
+        #[forward(outputs(y), saves(lambda))]
+        pub fn forward(a: ArrayView1<f64>) -> (Array1<f64>, Vec<f64>) { (a.to_owned(), a.to_vec()) }
+        #[residual]
+        fn residual(y: &Tensor1<f64>, lambda: &Tensor1<f64>, a: &Tensor1<f64>) -> (Tensor1<f64>, Tensor1<f64>) { (y - a, lambda - a) }
+    }
+}
+
+mod a_list_of_numbers_with_a_shape {
+    use super::*;
+    pub struct Root;
+    #[custom_function(shapes(a = [n], y = [n], lambda = [n]))]
+    impl Root {
+        #[forward(outputs(y), saves(lambda))]
+        pub fn forward(a: ArrayView1<f64>) -> (Array1<f64>, Vec<f64>) { (a.to_owned(), a.to_vec()) }
+        #[residual]
+        fn residual(y: &Tensor1<f64>, a: &Tensor1<f64>) -> Tensor1<f64> { y - a }
+    }
+}
+
+mod a_value_asked_for_as_a_tensor {
+    use super::*;
+    pub struct Root;
+    #[custom_function]
+    impl Root {
+        #[forward]
+        pub fn forward(a: ArrayView1<f64>, gamma: f64) -> Array1<f64> { &a * gamma }
+        #[residual]
+        fn residual(output: &Tensor1<f64>, a: &Tensor1<f64>, gamma: &Tensor0<f64>) -> Tensor1<f64> { output - a * gamma }
+    }
+}
+
+mod an_unknown_that_is_not_asked_for {
+    use super::*;
+    pub struct Root;
+    #[custom_function]
+    impl Root {
+        #[forward(outputs(y), saves(nu))]
+        pub fn forward(a: ArrayView1<f64>) -> (Array1<f64>, Array1<f64>) { (a.to_owned(), a.to_owned()) }
+        #[residual]
+        fn residual(y: &Tensor1<f64>, a: &Tensor1<f64>) -> (Tensor1<f64>, Tensor1<f64>) { (y - a, y - a) }
+    }
+}
+
+mod an_output_that_is_no_unknown {
+    use super::*;
+    pub struct Root;
+    #[custom_function]
+    impl Root {
+        #[forward(outputs(y, loss))]
+        pub fn forward(a: ArrayView1<f64>) -> (Array1<f64>, pullback::ndarray::Array0<f64>) { (a.to_owned(), pullback::ndarray::arr0(0.0)) }
+        #[residual]
+        fn residual(y: &Tensor1<f64>, a: &Tensor1<f64>) -> Tensor1<f64> { y - a }
+    }
+}
+
+mod by_value {
+    use super::*;
+    pub struct Root;
+    #[custom_function]
+    impl Root {
+        #[forward]
+        pub fn forward(a: ArrayView1<f64>) -> Array1<f64> { a.to_owned() }
+        #[residual]
+        fn residual(output: &Tensor1<f64>, a: Tensor1<f64>) -> Tensor1<f64> { output - a }
+    }
+}
+
+mod optional_by_reference {
+    use super::*;
+    pub struct Root;
+    #[custom_function]
+    impl Root {
+        #[forward]
+        pub fn forward(a: ArrayView1<f64>, b: Option<ArrayView1<f64>>) -> Array1<f64> { b.map_or(a.to_owned(), |b| &a + &b) }
+        #[residual]
+        fn residual(output: &Tensor1<f64>, a: &Tensor1<f64>, b: &Option<Tensor1<f64>>) -> Tensor1<f64> { output - a }
+    }
+}
+
+mod an_array_among_tensors {
+    use super::*;
+    pub struct Root;
+    #[custom_function]
+    impl Root {
+        #[forward]
+        pub fn forward(a: ArrayView1<f64>, b: ArrayView1<f64>) -> Array1<f64> { &a + &b }
+        #[residual]
+        fn residual(output: &Tensor1<f64>, a: &Tensor1<f64>, b: ArrayView1<f64>) -> Tensor1<f64> { output - a - b.sum() }
+    }
+}
+
+mod a_misspelled_unknown {
+    use super::*;
+    pub struct Root;
+    #[custom_function]
+    impl Root {
+        #[forward(outputs(y), saves(nu))]
+        pub fn forward(a: ArrayView1<f64>) -> (Array1<f64>, Array1<f64>) { (a.to_owned(), a.to_owned()) }
+        #[residual]
+        fn residual(y: &Tensor1<f64>, mu: &Tensor1<f64>, a: &Tensor1<f64>) -> (Tensor1<f64>, Tensor1<f64>) { (y - a, mu - a) }
+    }
+}
+
+mod beside_the_gradient_of_one_input {
+    use super::*;
+    pub struct Root;
+    #[custom_function]
+    impl Root {
+        #[forward]
+        pub fn forward(a: ArrayView1<f64>, b: ArrayView1<f64>) -> Array1<f64> { &a + &b }
+        #[residual]
+        fn residual(output: &Tensor1<f64>, a: &Tensor1<f64>, b: &Tensor1<f64>) -> Tensor1<f64> { output - a - b }
+        #[backward(a)]
+        fn of_a(grad_output: ArrayView1<f64>) -> Array1<f64> { grad_output.to_owned() }
+    }
+}
+
+mod in_the_attribute {
+    use super::*;
+    pub struct Root;
+    #[custom_function(residual = balance)]
+    impl Root {
+        #[forward]
+        pub fn forward(a: ArrayView1<f64>) -> Array1<f64> { a.to_owned() }
+        #[backward]
+        fn backward(grad_output: ArrayView1<f64>) -> Array1<f64> { grad_output.to_owned() }
+    }
+}
+
+mod in_the_attribute_of_a_function {
+    use super::*;
+    #[custom_function(residual = output - a)]
+    pub fn same(a: ArrayView1<f64>) -> Array1<f64> { a.to_owned() }
+}
+
+mod without_the_attribute_of_the_block {
+    use super::*;
+    pub struct Root;
+    impl Root {
+        #[forward]
+        pub fn forward(a: ArrayView1<f64>) -> Array1<f64> { a.to_owned() }
+        #[residual]
+        fn residual(output: &Tensor1<f64>, a: &Tensor1<f64>) -> Tensor1<f64> { output - a }
+    }
+}
+
 fn callers_have_no_errors_of_their_own() {
     let x = Tensor::from(Array1::<f64>::zeros(2));
     let _: Tensor1<f64> = arrays::Root::apply(&x, &x);

@@ -279,4 +279,42 @@ mod value_of_another_type {
     pub fn f(x: ArrayView2<f64>, factor: f64) -> Array1<f64> { x.column(0).mapv(|x| x * factor) }
 }
 
+mod more_axes_than_the_rank {
+    use super::*;
+    #[custom_function(shapes(x = [n, m], output = [n]), grad(x) = grad_output.to_owned(), gradcheck(n = 3))]
+    pub fn f(x: ArrayView1<f64>) -> Array1<f64> { x.to_owned() }
+}
+
+mod an_axis_twice_with_a_check {
+    use super::*;
+    #[custom_function(shapes(x = [n, n], output = [n]), adjoint(x) = grad_output.to_owned(), gradcheck(n = 3))]
+    pub fn f(x: ArrayView1<f64>) -> Array1<f64> { x.to_owned() }
+}
+
+mod an_axis_of_a_number {
+    use super::*;
+    #[custom_function(shapes(x = [n], output = []), grad(x) = grad_output.to_owned(), gradcheck(n = 3))]
+    pub fn f(x: pullback::ndarray::ArrayView0<f64>) -> pullback::ndarray::Array0<f64> { x.to_owned() }
+}
+
+mod no_axis_where_one_is_checked {
+    use super::*;
+    #[custom_function(shapes(x = [], output = [n]), grad(x) = grad_output.to_owned(), gradcheck(n = 3))]
+    pub fn f(x: ArrayView1<f64>) -> Array1<f64> { x.to_owned() }
+}
+
+mod no_such_field {
+    use super::*;
+    #[derive(Clone)]
+    pub struct Pattern { rows: usize }
+    #[custom_function(shapes(x = [pattern.columns], output = [pattern.rows]), adjoint(x) = grad_output.to_owned(), gradcheck(pattern = Pattern { rows: 2 }))]
+    pub fn f(x: ArrayView1<f64>, pattern: Pattern) -> Array1<f64> { x.to_owned() }
+}
+
+mod length_of_an_option {
+    use super::*;
+    #[custom_function(shapes(x = [n], output = [n * k]), grad(x) = grad_output.to_owned(), gradcheck(n = 3, k = Some(1)))]
+    pub fn f(x: ArrayView1<f64>, k: Option<usize>) -> Array1<f64> { x.to_owned() * k.unwrap_or(1) as f64 }
+}
+
 fn main() {}

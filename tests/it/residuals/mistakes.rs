@@ -23,6 +23,9 @@ impl Wrong {
         match kind {
             "singular" => Ok(x * 0.0 + x.sum() - a.sum()),
             "infinite" => Ok((x - a).powf(0.5)),
+            "constant" => Ok(no_grad(|| x - a) + a * 0.0),
+            "in part" => Ok(x - a - x * array![1.0, 0.0] + x.sum() * array![0.0, 1.0]),
+            "squared" => Ok((x - a).square()),
             "short" => Ok((x - a).slice(s![1..])),
             "failing" => Err("no equations today".to_owned()),
             _ => Ok(x - a),
@@ -34,7 +37,7 @@ impl Wrong {
 pub(crate) fn errors() -> Vec<Error> {
     let small = ["failing", "short", "singular", "infinite"];
     let small = small.map(|kind| gradient(array![1.0, 2.0], kind).unwrap_err());
-    let large = gradient(array![1.0, 2.0, 3.0, 4.0], "singular").unwrap_err();
+    let large = gradient(Array1::ones(5000), "singular").unwrap_err();
     small.into_iter().chain([large]).collect()
 }
 
@@ -50,6 +53,7 @@ fn singular_equations_are_an_error_with_their_condition() {
     let ErrorKind::SingularResidual {
         unknowns,
         condition,
+        ..
     } = *error.kind()
     else {
         panic!("{error}");
@@ -60,8 +64,16 @@ fn singular_equations_are_an_error_with_their_condition() {
         "{error}"
     );
     let error = gradient(array![1.0, 2.0, 3.0, 4.0], "singular").unwrap_err();
+    assert!(
+        matches!(
+            error.kind(),
+            ErrorKind::SingularResidual { unknowns: 4, .. }
+        ),
+        "{error}"
+    );
+    let error = gradient(Array1::ones(5000), "singular").unwrap_err();
     let ErrorKind::ResidualNotSolved {
-        unknowns: 4,
+        unknowns: 5000,
         remains,
         ..
     } = *error.kind()
@@ -69,8 +81,27 @@ fn singular_equations_are_an_error_with_their_condition() {
         panic!("{error}");
     };
     assert!(remains > 0.1, "{error}");
+    let remedy = "`#[residual(dense = 5000)]`";
+    assert!(error.to_string().contains(remedy), "{error}");
     let error = gradient(array![1.0, 2.0], "infinite").unwrap_err();
     assert!(error.to_string().contains("is not finite"), "{error}");
+}
+
+#[test]
+fn the_unknown_of_singular_equations_has_a_name() {
+    let cut = "is it computed inside `no_grad`, or by `grad` without `create_graph`?";
+    let square = "is 0, as that of a square is where it has its minimum";
+    for (kind, text) in [
+        ("constant", format!("the residual does not depend on `x`: {cut}")),
+        ("squared", format!("the derivative of the residual by `x` at entry [0] {square}")),
+        ("singular", "they do not determine `x` at entry [1]".to_owned()),
+    ] {
+        let error = gradient(array![1.0, 2.0], kind).unwrap_err();
+        assert!(error.message().ends_with(&text), "{error}");
+    }
+    let error = gradient(array![1.0, 2.0], "in part").unwrap_err();
+    let text = "the derivative of the residual of `x` at entry [0] is 0";
+    assert!(error.message().contains(text), "{error}");
 }
 
 #[test]
@@ -154,6 +185,58 @@ fn the_generated_test_finds_outputs_that_are_no_solutions() {
     // Other checks take the outputs as they are.
     let a = Tensor::from(array![2.0]).set_requires_grad(true);
     assert!(grad(&Early::apply(&a).sum(), &a).is_ok());
+}
+
+#[test]
+fn a_check_by_differences_mentions_outputs_that_are_no_solutions() {
+    let a = Tensor::from(array![2.0, 3.0]);
+    let error = Gradcheck::new().run(Early::apply, &a).unwrap_err();
+    let mismatch = error.mismatch().unwrap();
+    let unsolved = mismatch.unsolved.unwrap();
+    assert_eq!((unsolved.function, unsolved.output), ("Early", "root"));
+    assert!(unsolved.residual > 1e-3);
+    let text = "The residual of `root` in `Early` is ";
+    assert!(error.to_string().contains(text), "{error}");
+    // What is wrong elsewhere is not blamed on it.
+    let other = |a: &Tensor1<f64>| a * 2.0 + a.detach();
+    let error = Gradcheck::new().run(other, &a).unwrap_err();
+    assert_eq!(error.mismatch().unwrap().unsolved, None);
+}
+
+/// The second equation has a derivative of the size of rounding: the difference is detached.
+struct Rounded;
+
+#[custom_function]
+impl Rounded {
+    #[forward]
+    fn forward(a: ArrayView1<f64>) -> Array1<f64> {
+        array![a[0], a[1].next_up()]
+    }
+
+    #[residual]
+    fn residual(output: &Tensor1<f64>, a: &Tensor1<f64>) -> Tensor1<f64> {
+        let difference = output - a;
+        let cut = difference.detach() * output;
+        difference * array![1.0, 0.0] + cut * array![0.0, 1.0]
+    }
+}
+
+#[test]
+fn a_residual_of_rounding_is_not_taken_for_an_output_that_is_no_solution() {
+    let check = || {
+        let input = Drawn {
+            either_sign: false,
+            estimated: false,
+        };
+        let a = sample::<f64, Ix1>(&[2], 0, None);
+        let map = |a: &Tensor1<f64>| Rounded::apply(a);
+        gradcheck("`Rounded`", [1, 0], Gradcheck::new(), &[input], map, &a);
+    };
+    let panic = catch_unwind(check).unwrap_err();
+    let message = *panic.downcast::<String>().unwrap();
+    assert!(message.contains("its 2 equations are singular"), "{message}");
+    let text = "the residual is rounding, ";
+    assert!(message.contains(text) && message.contains("moves `output` at entry [1] by"), "{message}");
 }
 
 /// A function whose rule for forward mode fails.

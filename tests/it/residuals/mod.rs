@@ -3,6 +3,7 @@
 mod cases;
 mod custom_root;
 mod known;
+mod line;
 pub(crate) mod mistakes;
 mod systems;
 

@@ -1,12 +1,13 @@
 //! Lengths of axes in place of shapes: `gradcheck(n = 3, i = 4)` where `shapes(…)` names them.
 
 use proc_macro2::Span;
-use syn::{Expr, ExprArray, ExprLit, Ident, Lit, LitInt, Stmt, parse_quote};
+use quote::quote;
+use syn::{Expr, ExprArray, ExprLit, Ident, Lit, LitInt, Stmt, Type, parse_quote};
 
 use super::super::expressions::{lengths, peel};
 use super::{Reader, literal};
 use crate::model::{Declared, Forward, Length, Sample};
-use crate::types::{Kind, Rank};
+use crate::types::{Kind, Rank, is_primitive};
 
 /// The lengths that are given, or follow from shapes that are.
 pub(super) struct Lengths {
@@ -134,7 +135,9 @@ impl Reader<'_> {
                 continue;
             }
             let leading = match tensor.ty.content.rank() {
-                Some(Rank::Fixed(rank)) => usize::from(*rank) - declared.lengths.len(),
+                Some(Rank::Fixed(rank)) => {
+                    usize::from(*rank).saturating_sub(declared.lengths.len())
+                }
                 _ => usize::from(declared.leading),
             };
             let mut lengths: Vec<Expr> =
@@ -174,11 +177,14 @@ impl Reader<'_> {
             return Some(parse_quote!(let #name: usize = #length;));
         }
         let mut inputs = self.forward.inputs.iter().zip(&self.given);
-        let value = inputs.find_map(|(input, given)| match given {
-            Some(Sample::Value(variants)) if input.name == *name => variants.first(),
+        let (input, value) = inputs.find_map(|(input, given)| match given {
+            Some(Sample::Value(variants)) if input.name == *name => Some((input, variants.first()?)),
             _ => None,
-        });
-        value.map(|value| parse_quote!(let #name = #value;))
+        })?;
+        // As the expression has it elsewhere, so that a mistake in it is one error.
+        let is_borrowed = !is_primitive(&input.ty) && !matches!(input.ty, Type::Reference(_));
+        let borrow = is_borrowed.then(|| quote!(&));
+        Some(parse_quote!(let #name = #borrow #value;))
     }
 }
 

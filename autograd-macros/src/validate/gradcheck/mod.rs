@@ -81,6 +81,28 @@ pub(super) fn read(
     })
 }
 
+/// An adjoint is compared with forward, and not with differences.
+///
+/// ```text
+/// #[custom_function(gradcheck(x = [3], estimated(x)))]
+/// //                                   ^^^^^^^^^ the adjoint of `Sums` gives its gradients
+/// ```
+pub(super) fn nothing_is_estimated(
+    argument: &Argument,
+    definition: &Definition,
+    diagnostics: &mut Diagnostics,
+) {
+    let entries = argument.list.iter().flatten();
+    for entry in entries.filter(|entry| entry.name == "estimated" && entry.value.is_none()) {
+        let message = format!(
+            "`{}` has an adjoint, so its gradients are not estimated",
+            definition.item()
+        );
+        let help = "remove it; a function whose gradients are no derivatives has backward functions";
+        diagnostics.error_with_help(&entry.name, &message, help);
+    }
+}
+
 /// Returns the optional inputs that are left out at once: those that are together, and each other one alone.
 fn left_out(forward: &Forward, mut together: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
     for (index, input) in forward.inputs.iter().enumerate() {
