@@ -398,13 +398,15 @@ use proc_macro::{Span, TokenStream};
 ///
 /// - Up to 256 unknowns, or as many as `#[residual(dense = 512)]` gives, the derivative of the residual by the unknowns is
 ///   computed row by row and factored, once for each `apply`: all passes, all orders and forward mode use the factors. An
-///   error names the function and the condition of the equations, if they are singular or nearly so. Rows and columns are
-///   scaled before, so that units do not count, and the condition may be up to 1/(n ε).
+///   error names the function, the condition of the equations and an unknown that they do not determine, if they are
+///   singular or nearly so. Rows and columns are scaled before, so that units do not count, and the condition may be up to
+///   1/(n ε).
 /// - For more unknowns only products with the derivative are computed, by passes and in forward mode: GMRES, restarted
 ///   after 60 products, or after more where that is too slow. It stops where ‖r‖ ≤ 16 ε (‖J‖‖x‖ + ‖b‖), as exact as a
-///   product. If rounding in the residual is larger and r stops shrinking, ε^⅔ in place of 16 ε is accepted; else it is an
-///   error with the number of products and what remains. Singular equations are not noticed for a gradient for which they
-///   have a solution.
+///   product. If rounding in the residual is larger and r stops shrinking, ε^⅔ in place of 16 ε is accepted. Singular
+///   equations are not noticed for a gradient for which they have a solution.
+/// - Where that would take more products than there are unknowns, the derivative is factored after all, for up to 4096
+///   unknowns; beyond, it is an error with the number of products and what remains, and `dense` is the remedy.
 /// - The generated test also finds outputs that are no solutions: where a step of Newton's method would change them by more
 ///   than the cube root of the precision.
 ///

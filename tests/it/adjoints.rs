@@ -280,7 +280,8 @@ fn the_test_of_an_adjoint_names_the_input_and_output_that_fail() {
     let text = "gradcheck of `Crossed`: the adjoint is not that of forward for `x` and `scaled`: ";
     assert!(message.starts_with(text), "{message}");
     let message = message_of("square");
-    let text = "gradcheck of `Crossed`: forward is not linear: entry [0] of `scaled` of 2 x - 3 x' is ";
+    let text =
+        "gradcheck of `Crossed`: forward is not linear: entry [0] of `scaled` of 2 x - 3 x' is ";
     assert!(message.starts_with(text), "{message}");
     let message = message_of("infinite");
     let text = "gradcheck of `Crossed`: forward of finite numbers is not finite: entry [0] of `scaled` is ";
@@ -301,7 +302,10 @@ fn a_panic_of_an_adjoint_is_at_the_line_of_its_test() {
     let message = message_of("panic");
     let lines = LINES.lock().unwrap().clone();
     assert!(message.contains("no adjoint today"), "{message}");
-    assert!(lines.len() > 1 && lines.iter().all(|file| file == file!()), "{lines:?}");
+    assert!(
+        lines.len() > 1 && lines.iter().all(|file| file == file!()),
+        "{lines:?}"
+    );
 }
 
 #[test]

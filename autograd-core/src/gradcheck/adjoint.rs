@@ -123,13 +123,20 @@ fn products(check: &Check<'_>, options: Gradcheck, seed: u32) -> Result<Option<S
     };
     let alone = |tensors: &[AnyTensor], one: usize| -> Vec<AnyTensor> {
         let each = tensors.iter().enumerate();
-        each.map(|(place, tensor)| if place == one { tensor.clone() } else { tensor.zeros() })
-            .collect()
+        each.map(|(place, tensor)| {
+            if place == one {
+                tensor.clone()
+            } else {
+                tensor.zeros()
+            }
+        })
+        .collect()
     };
     let mut of = String::new();
     let mut found = whole;
     if x.len() * y.len() > 1 {
-        for (input, output) in (0..x.len()).flat_map(|input| (0..y.len()).map(move |y| (input, y))) {
+        for (input, output) in (0..x.len()).flat_map(|input| (0..y.len()).map(move |y| (input, y)))
+        {
             if let Some(pair) = differing(check, options, &alone(&x, input), &alone(&y, output))? {
                 let names = &check.recorded;
                 let (input, output) = (names::input(names, input), names::output(names, output));

@@ -9,6 +9,7 @@ use ndarray::{Array, Dimension};
 use super::samples::arbitrary;
 use super::{GENERATED, Gradcheck, run};
 use crate::erased::{AnyTensor, ErasedFn, InputTensors, OutputTensors, erased};
+use crate::error::ErrorKind;
 use crate::error::panic::caught_with_passes;
 use crate::tensor::Tensor;
 use crate::thread::{Scoped, no_grad};
@@ -141,6 +142,10 @@ pub fn gradcheck<I, O, F>(
         for inputs in inputs {
             match caught_with_passes(|| check(&inputs)) {
                 Ok(Ok(())) => {}
+                Ok(Err(error)) if *error.kind() == ErrorKind::OnceDifferentiable => panic!(
+                    "gradcheck of {what}{at}: {error}; this test differentiates twice: in place of `gradcheck(…)`, check \
+                     the first order with `Gradcheck::new().run(…)`"
+                ),
                 Ok(Err(error)) => panic!("gradcheck of {what}{at}: {error}"),
                 Err(panic) => panic.pass_on(&format_args!("gradcheck of {what}{at}")),
             }

@@ -43,7 +43,9 @@ pub(super) fn input(recorded: &Recording, input: usize) -> String {
 pub(super) fn output(recorded: &Recording, output: usize) -> String {
     let edge = recorded.outputs[output].edge();
     let gradient = edge.and_then(|edge| edge.node.0.gradient_name(edge.output_nr as usize));
-    let name = gradient.as_deref().and_then(|name| name.strip_prefix("grad_"));
+    let name = gradient
+        .as_deref()
+        .and_then(|name| name.strip_prefix("grad_"));
     name.map_or_else(|| format!("output {output}"), |name| format!("`{name}`"))
 }
 

@@ -147,9 +147,8 @@ fn norm_of_inverse(lu: &Lu<f64>, size: usize) -> (f64, Option<usize>) {
     if size == 0 {
         return (0.0, None);
     }
-    let largest_of = |x: &Array1<f64>| {
-        (0..size).reduce(|i, j| if x[j].abs() > x[i].abs() { j } else { i })
-    };
+    let largest_of =
+        |x: &Array1<f64>| (0..size).reduce(|i, j| if x[j].abs() > x[i].abs() { j } else { i });
     let mut x = Array1::from_elem(size, (size as f64).recip());
     let mut most = 0.0;
     let (mut former, mut place) = (None, None);

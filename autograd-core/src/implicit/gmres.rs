@@ -111,7 +111,11 @@ pub(super) fn gmres<E>(
             length = length.max(longer);
         }
         let cycles = (enough / remains).ln() / (remains / former).ln();
-        let needed = if is_longest { cycles * length as f64 } else { 0.0 };
+        let needed = if is_longest {
+            cycles * length as f64
+        } else {
+            0.0
+        };
         if products as f64 + needed >= limits.products as f64 {
             return Ok(Err(not_solved()));
         }
@@ -286,7 +290,8 @@ mod tests {
                 Ok::<_, Infallible>(image.iter().map(rounded).collect())
             };
             let epsilon = f64::from(f32::EPSILON);
-            let found = gmres(product, b.as_slice().unwrap(), epsilon, &Limits::alone(130)).unwrap();
+            let found =
+                gmres(product, b.as_slice().unwrap(), epsilon, &Limits::alone(130)).unwrap();
             assert!(distance(&found.unwrap(), &x) < 1e-5 * unit);
         }
     }

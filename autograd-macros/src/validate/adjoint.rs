@@ -45,7 +45,9 @@ pub(super) fn covers(
         .map(|edge| inputs[edge].0.name.to_string())
         .collect();
     // An adjoint that asks for an input has one mistake, which is about that.
-    let asks_for_one = inputs.iter().any(|(input, _)| asks_for(method, &input.name));
+    let asks_for_one = inputs
+        .iter()
+        .any(|(input, _)| asks_for(method, &input.name));
     if !missing.is_empty() && !asks_for_one && context.diagnostics.len() == mistakes {
         let on = options.inputs.first().unwrap_or(&method.sig.ident);
         let are = if missing.len() == 1 { "is" } else { "are" };

@@ -11,8 +11,8 @@ use crate::model::{FunctionKind, Parameter, Role, Source, Wants};
 use crate::show::show;
 use crate::spell::has_word;
 use crate::types::{
-    self, Form, Kind, Passing, TensorType, borrows, is_float, is_primitive, last_segment, option_of, peel,
-    same,
+    self, Form, Kind, Passing, TensorType, borrows, is_float, is_primitive, last_segment,
+    option_of, peel, same,
 };
 
 /// Reads how a function that covers these inputs, and may be differentiable `once` only, asks for something; a `#[jvp]`
@@ -396,10 +396,7 @@ fn value(source: Source, ty: &Type, context: &mut Context<'_>) -> Option<()> {
                 show(asked)
             )
         };
-        (
-            message,
-            format!("write `{spelled}`"),
-        )
+        (message, format!("write `{spelled}`"))
     } else {
         bounds::can_be_saved(given, &context.definition.generics, context.diagnostics)?;
         arrays_agree(name, given, asked, context);

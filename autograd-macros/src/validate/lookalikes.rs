@@ -71,7 +71,8 @@ pub(super) fn is_readable(ty: &Type, floats: &Floats, diagnostics: &mut Diagnost
             .any(|name| last.ident == name)
     }) {
         let message = "complex numbers are not supported";
-        let help = "write pairs of real and imaginary parts, as a last axis of length 2, or two arrays";
+        let help =
+            "write pairs of real and imaginary parts, as a last axis of length 2, or two arrays";
         diagnostics.is_unreadable = true;
         diagnostics.once(&complex.ident, message, help);
         return false;

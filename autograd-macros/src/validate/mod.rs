@@ -408,7 +408,10 @@ fn read_backwards(
         }
     }
     if backwards.len() == methods.len() && is_whole && are_covered && are_read {
-        let methods: Vec<_> = methods.iter().map(|(method, options)| (*method, options)).collect();
+        let methods: Vec<_> = methods
+            .iter()
+            .map(|(method, options)| (*method, options))
+            .collect();
         asked::every_gradient_is_used(&methods, &backwards, context);
     }
     returns::one_is_by_name(&backwards, context);

@@ -18,7 +18,12 @@ fn solution(name: &str, x: &[TensorD<f64>]) -> TensorD<f64> {
         }
         "equilibrium" => Equilibrium::apply(&ranked(&x[0]), &ranked(&x[1])).into_dyn(),
         "quadratic" => {
-            let inputs = (&ranked(&x[0]), &ranked(&x[1]), &ranked(&x[2]), &ranked(&x[3]));
+            let inputs = (
+                &ranked(&x[0]),
+                &ranked(&x[1]),
+                &ranked(&x[2]),
+                &ranked(&x[3]),
+            );
             let (q, c, a, b) = inputs;
             Quadratic::apply(q, c, a, b).expect("an optimum").into_dyn()
         }
@@ -31,7 +36,12 @@ fn check(case: &Value, name: &str) -> Result<(), String> {
     let leaf = |input: &ArrayD<f64>| Tensor::from(input.clone()).set_requires_grad(true);
     let inputs: Vec<TensorD<f64>> = inputs.iter().map(leaf).collect();
     let output = solution(name, &inputs);
-    agree("the output", &output.to_array(), &field(case, "output"), 1e-13)?;
+    agree(
+        "the output",
+        &output.to_array(),
+        &field(case, "output"),
+        1e-13,
+    )?;
     let upstream: ArrayD<f64> = field(case, "upstream");
     let weighted = (output * Tensor::from(upstream)).sum();
     let leaves: Vec<&TensorD<f64>> = inputs.iter().collect();

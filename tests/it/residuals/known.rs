@@ -72,7 +72,11 @@ pub(super) struct Sylvester;
 )]
 impl Sylvester {
     #[forward(outputs(x))]
-    pub(super) fn forward(a: ArrayView2<f64>, b: ArrayView2<f64>, c: ArrayView2<f64>) -> Array2<f64> {
+    pub(super) fn forward(
+        a: ArrayView2<f64>,
+        b: ArrayView2<f64>,
+        c: ArrayView2<f64>,
+    ) -> Array2<f64> {
         let (m, n) = c.dim();
         let matrix = kronecker(a, b);
         let right = Array1::from_iter(c.iter().copied());

@@ -54,7 +54,13 @@ fn what_products_do_not_solve_is_factored() {
     let along = (gradient * &direction).sum().item();
     let moved = |by: f64| size(&(f.detach() + &direction * by)).item();
     let difference = (moved(1e-3) - moved(-1e-3)) / 2e-3;
-    assert!((along - difference).abs() < 1e-7 * along.abs(), "{along} {difference}");
+    assert!(
+        (along - difference).abs() < 1e-7 * along.abs(),
+        "{along} {difference}"
+    );
     let (_, tangent) = jvp(size, &f.detach(), &direction).unwrap();
-    assert!((along - tangent.item()).abs() < 1e-9 * along.abs(), "{along} {tangent}");
+    assert!(
+        (along - tangent.item()).abs() < 1e-9 * along.abs(),
+        "{along} {tangent}"
+    );
 }

@@ -1,6 +1,6 @@
 //! Residuals that are wrong when they run.
 
-use std::panic::catch_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use pullback::__private::{Drawn, gradcheck, sample};
 use pullback::ndarray::{Array1, ArrayView1, Ix1, array, s};
@@ -24,7 +24,10 @@ impl Wrong {
             "singular" => Ok(x * 0.0 + x.sum() - a.sum()),
             "infinite" => Ok((x - a).powf(0.5)),
             "constant" => Ok(no_grad(|| x - a) + a * 0.0),
-            "in part" => Ok(x - a - x * array![1.0, 0.0] + x.sum() * array![0.0, 1.0]),
+            "in part" => {
+                Ok((x - a) * Tensor::from(array![0.0, 1.0])
+                    + x.sum() * Tensor::from(array![0.0, 1.0]))
+            }
             "squared" => Ok((x - a).square()),
             "short" => Ok((x - a).slice(s![1..])),
             "failing" => Err("no equations today".to_owned()),
@@ -92,9 +95,18 @@ fn the_unknown_of_singular_equations_has_a_name() {
     let cut = "is it computed inside `no_grad`, or by `grad` without `create_graph`?";
     let square = "is 0, as that of a square is where it has its minimum";
     for (kind, text) in [
-        ("constant", format!("the residual does not depend on `x`: {cut}")),
-        ("squared", format!("the derivative of the residual by `x` at entry [0] {square}")),
-        ("singular", "they do not determine `x` at entry [1]".to_owned()),
+        (
+            "constant",
+            format!("the residual does not depend on `x`: {cut}"),
+        ),
+        (
+            "squared",
+            format!("the derivative of the residual by `x` at entry [0] {square}"),
+        ),
+        (
+            "singular",
+            "they do not determine `x` at entry [1]".to_owned(),
+        ),
     ] {
         let error = gradient(array![1.0, 2.0], kind).unwrap_err();
         assert!(error.message().ends_with(&text), "{error}");
@@ -217,7 +229,7 @@ impl Rounded {
     fn residual(output: &Tensor1<f64>, a: &Tensor1<f64>) -> Tensor1<f64> {
         let difference = output - a;
         let cut = difference.detach() * output;
-        difference * array![1.0, 0.0] + cut * array![0.0, 1.0]
+        difference * Tensor::from(array![1.0, 0.0]) + cut * Tensor::from(array![0.0, 1.0])
     }
 }
 
@@ -234,9 +246,58 @@ fn a_residual_of_rounding_is_not_taken_for_an_output_that_is_no_solution() {
     };
     let panic = catch_unwind(check).unwrap_err();
     let message = *panic.downcast::<String>().unwrap();
-    assert!(message.contains("its 2 equations are singular"), "{message}");
+    assert!(
+        message.contains("its 2 equations are singular"),
+        "{message}"
+    );
     let text = "the residual is rounding, ";
-    assert!(message.contains(text) && message.contains("moves `output` at entry [1] by"), "{message}");
+    assert!(
+        message.contains(text) && message.contains("moves `output` at entry [1] by"),
+        "{message}"
+    );
+}
+
+#[custom_function(grad(x) = &grad_output * &x * 2.0)]
+fn square(x: ArrayView1<f64>) -> Array1<f64> {
+    &x * &x
+}
+
+/// A residual with a function that can be differentiated once.
+struct OfOnce;
+
+#[custom_function]
+impl OfOnce {
+    #[forward]
+    fn forward(a: ArrayView1<f64>) -> Array1<f64> {
+        a.mapv(f64::sqrt)
+    }
+
+    #[residual]
+    fn residual(output: &Tensor1<f64>, a: &Tensor1<f64>) -> Tensor1<f64> {
+        square(output) - a
+    }
+}
+
+#[test]
+fn a_function_that_is_once_differentiable_is_enough_for_gradients() {
+    let a = Tensor::from(array![2.0, 3.0]);
+    Gradcheck::new().run(OfOnce::apply, &a).unwrap();
+    let check = || {
+        let input = Drawn {
+            either_sign: false,
+            estimated: false,
+        };
+        let (options, map) = (Gradcheck::new(), |a: &Tensor1<f64>| OfOnce::apply(a));
+        gradcheck("`OfOnce`", [2, 0], options, &[input], map, &a);
+    };
+    let panic = catch_unwind(AssertUnwindSafe(check)).unwrap_err();
+    let message = *panic.downcast::<String>().unwrap();
+    let text = "this test differentiates twice: in place of `gradcheck(…)`, check the first order";
+    assert!(
+        message.contains("of `square` cannot be differentiated again"),
+        "{message}"
+    );
+    assert!(message.contains(text), "{message}");
 }
 
 /// A function whose rule for forward mode fails.

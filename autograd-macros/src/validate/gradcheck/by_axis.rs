@@ -178,7 +178,9 @@ impl Reader<'_> {
         }
         let mut inputs = self.forward.inputs.iter().zip(&self.given);
         let (input, value) = inputs.find_map(|(input, given)| match given {
-            Some(Sample::Value(variants)) if input.name == *name => Some((input, variants.first()?)),
+            Some(Sample::Value(variants)) if input.name == *name => {
+                Some((input, variants.first()?))
+            }
             _ => None,
         })?;
         // As the expression has it elsewhere, so that a mistake in it is one error.

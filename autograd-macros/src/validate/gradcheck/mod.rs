@@ -98,7 +98,8 @@ pub(super) fn nothing_is_estimated(
             "`{}` has an adjoint, so its gradients are not estimated",
             definition.item()
         );
-        let help = "remove it; a function whose gradients are no derivatives has backward functions";
+        let help =
+            "remove it; a function whose gradients are no derivatives has backward functions";
         diagnostics.error_with_help(&entry.name, &message, help);
     }
 }
