@@ -72,7 +72,7 @@ use crate::model::{
     Adjoint, Backward, Batch, Definition, Derivative, Forward, FunctionKind, FunctionModel, Input,
     Order, Residual, Saved, Source, Vmap, Wants, Written,
 };
-use crate::parse::{self, Argument, Attributes, ImplBlock, Item, Method};
+use crate::parse::{self, Argument, Attributes, ImplBlock, Item, Method, Part};
 use crate::place::{Mistake, Place};
 use crate::strip;
 use crate::types::Floats;
@@ -278,8 +278,7 @@ fn functions(
         body: &method.body,
         floats: &floats,
         diagnostics,
-        in_adjoint: false,
-        in_residual: false,
+        part: Part::Backward,
         elements_differ: false,
         has_strangers: false,
     };
@@ -328,11 +327,11 @@ fn read_residual(
     flawed: &mut Vec<Ident>,
     context: &mut Context<'_>,
 ) -> Option<Residual> {
-    context.in_residual = true;
+    context.part = Part::Residual;
     let read =
         |context: &mut Context<'_>| derivative(&method.sig, &Asker::Residual, flawed, context);
     let residual = residual::read(&method.sig, options, read, context);
-    context.in_residual = false;
+    context.part = Part::Backward;
     residual
 }
 
@@ -458,7 +457,7 @@ fn read_adjoint(
     context: &mut Context<'_>,
 ) -> Rules {
     let mistakes = context.diagnostics.len();
-    context.in_adjoint = true;
+    context.part = Part::Adjoint;
     let covers = adjoint::covers(method, options, context);
     adjoint::is_always_there(context);
     let function = read_backward(method, options, &covers, flawed, context);
@@ -471,7 +470,7 @@ fn read_adjoint(
         }
     }
     let function = function.map(|(function, _)| function);
-    context.in_adjoint = false;
+    context.part = Part::Backward;
     if context.diagnostics.len() > mistakes {
         flawed.push(method.sig.ident.clone());
     }
