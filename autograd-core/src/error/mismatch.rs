@@ -239,17 +239,8 @@ impl fmt::Display for Mismatch {
             return f.write_str("; there is nothing to compare where the function is not finite");
         }
         write!(f, "; they may differ by {}", Short(*tolerance))?;
-        if let Some(unsolved) = self.unsolved {
-            let Unsolved {
-                function,
-                output,
-                residual,
-            } = unsolved;
-            write!(
-                f,
-                ". The residual of `{output}` in `{function}` is {residual:.1e}, not 0: if forward stops too early, the \
-                 gradients are not those of what it returns"
-            )?;
+        if let Some(unsolved) = &self.unsolved {
+            write_unsolved(f, unsolved)?;
         }
         let Some([left, right]) = self.sides else {
             return Ok(());
@@ -262,6 +253,19 @@ impl fmt::Display for Mismatch {
             Short(right)
         )
     }
+}
+
+fn write_unsolved(f: &mut fmt::Formatter<'_>, unsolved: &Unsolved) -> fmt::Result {
+    let Unsolved {
+        function,
+        output,
+        residual,
+    } = unsolved;
+    write!(
+        f,
+        ". The residual of `{output}` in `{function}` is {residual:.1e}, not 0: if forward stops too early, the gradients \
+         are not those of what it returns"
+    )
 }
 
 /// A number that is displayed with seven digits.

@@ -11,7 +11,7 @@ use super::parameters::{self, as_tensor, named};
 use super::{agreement, bodies, forms, residual};
 use crate::diagnostics::{did_you_mean, list};
 use crate::model::{Backward, Derivative, Forward, Parameter, Returned, Role, Source, Wants};
-use crate::parse::Method;
+use crate::parse::{Method, Part};
 use crate::show::show;
 use crate::types::{self, Form, Kind, is_float};
 use crate::uses;
@@ -135,7 +135,7 @@ pub(super) fn unknown(
     context: &mut Context<'_>,
 ) {
     let forward = context.forward;
-    let names = if context.in_adjoint {
+    let names = if context.part == Part::Adjoint {
         forward.names_for_adjoint()
     } else {
         forward.names(in_jvp)
@@ -168,7 +168,7 @@ pub(super) fn unknown(
     });
     let (who, saves) = if in_jvp {
         ("a `#[jvp]` rule may ask for", String::new())
-    } else if context.in_adjoint {
+    } else if context.part == Part::Adjoint {
         ("an adjoint may ask for", String::new())
     } else if context.definition.kind.free().is_some() {
         (
@@ -305,7 +305,7 @@ fn a_gradient_is_asked_for(
             let message = format!(
                 "`{function}` asks for no gradient of an output, so the incoming gradient would be ignored"
             );
-            let ignores = if context.in_adjoint {
+            let ignores = if context.part == Part::Adjoint {
                 ""
             } else {
                 ", or write `ignores_grad` into `#[backward(…)]`"
@@ -376,7 +376,7 @@ pub(super) fn every_gradient_is_used(
                 ),
             ),
         };
-        let (asks, ask) = match (context.in_adjoint, is_short) {
+        let (asks, ask) = match (context.part == Part::Adjoint, is_short) {
             (true, true) => ("`adjoint(…)` does not use", "use"),
             (true, false) => ("the adjoint does not ask for", "ask for"),
             (false, true) => ("no `grad(…)` uses", "use"),

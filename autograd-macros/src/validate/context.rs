@@ -4,6 +4,7 @@ use proc_macro2::TokenStream;
 
 use crate::diagnostics::Diagnostics;
 use crate::model::{Definition, Forward};
+use crate::parse::Part;
 use crate::types::Floats;
 
 /// The forward function, the names, and the mistakes so far.
@@ -14,10 +15,8 @@ pub(super) struct Context<'a> {
     pub(super) body: &'a TokenStream,
     pub(super) floats: &'a Floats,
     pub(super) diagnostics: &'a mut Diagnostics,
-    /// Whether the function is an adjoint, which may ask for less than a backward function.
-    pub(super) in_adjoint: bool,
-    /// Whether the function is a residual, which takes tensors alone.
-    pub(super) in_residual: bool,
+    /// What the function is: an adjoint may ask for less than a backward function, a residual takes tensors alone.
+    pub(super) part: Part,
     /// Whether a tensor has different element types in different functions.
     pub(super) elements_differ: bool,
     /// Whether a gradient computes with something unknown, which forward may capture from around it too.

@@ -8,6 +8,7 @@ use super::context::Context;
 use super::parameters::{as_tensor, needs_input_grad};
 use super::{bounds, lifetimes, parameters};
 use crate::model::{FunctionKind, Parameter, Role, Source, Wants};
+use crate::parse::Part;
 use crate::show::show;
 use crate::spell::has_word;
 use crate::types::{
@@ -172,7 +173,7 @@ fn tensor(
             show(ty)
         );
         let reference = agreement::spell(Form::TensorRef, &expected.content);
-        let help = if context.in_residual {
+        let help = if context.part == Part::Residual {
             let kind = match context.forward.wanted(name, false) {
                 Some(Wants::Saved(source)) => context.forward.source(source).kind,
                 _ => Kind::Single,

@@ -210,20 +210,8 @@ pub(super) fn roles<'a>(
         has_no_backward(definition, block, &method.sig, diagnostics);
     }
     let forward = forward.map(|(method, helper, others)| {
-        let is_argument = as_argument(helper).is_some();
-        let mut arguments = if is_argument {
-            Ok(Vec::new())
-        } else {
-            helper.arguments.clone()
-        };
-        if let Ok(arguments) = &mut arguments {
-            let others = others
-                .iter()
-                .flat_map(|other| other.arguments.clone().unwrap_or_default());
-            arguments.extend(others);
-            arguments.extend(method.helpers.iter().filter_map(as_argument));
-        }
-        (method, arguments::forward(&arguments, diagnostics))
+        let options = forward_options(method, helper, &others, diagnostics);
+        (method, options)
     });
     let others = backwards.iter().map(|(method, _)| *method);
     let mut others: Vec<&Method> = others
@@ -247,17 +235,9 @@ pub(super) fn roles<'a>(
     };
     let jvp = without_arguments("jvp", jvp);
     let vmap = without_arguments("vmap", vmap);
-    if !is_alone {
-        // The rules for the others would ask for more of what is to be removed.
-        return Roles {
-            forward,
-            backwards: Vec::new(),
-            adjoint: None,
-            jvp: None,
-            vmap,
-            residual,
-        };
-    }
+    let others = is_alone.then_some((backwards, adjoint, jvp));
+    // Where they are to be removed, their rules would ask for more of them.
+    let (backwards, adjoint, jvp) = others.unwrap_or_default();
     Roles {
         forward,
         backwards,
@@ -266,6 +246,29 @@ pub(super) fn roles<'a>(
         vmap,
         residual,
     }
+}
+
+/// Reads the options of forward, which may be in several attributes.
+fn forward_options(
+    method: &Method,
+    helper: &Helper,
+    others: &[&Helper],
+    diagnostics: &mut Diagnostics,
+) -> ForwardOptions {
+    let is_argument = as_argument(helper).is_some();
+    let mut arguments = if is_argument {
+        Ok(Vec::new())
+    } else {
+        helper.arguments.clone()
+    };
+    if let Ok(arguments) = &mut arguments {
+        let others = others
+            .iter()
+            .flat_map(|other| other.arguments.clone().unwrap_or_default());
+        arguments.extend(others);
+        arguments.extend(method.helpers.iter().filter_map(as_argument));
+    }
+    arguments::forward(&arguments, diagnostics)
 }
 
 /// Returns the generic parameters of a function that the block must have in its stead.

@@ -62,7 +62,7 @@ use std::ops::Range;
 use asked::Asker;
 use context::Context;
 use coverage::Covers;
-use options::{BackwardOptions, ForwardOptions};
+use options::{BackwardOptions, ForwardOptions, ResidualOptions};
 use proc_macro2::TokenStream;
 use syn::{Ident, ReturnType, Signature};
 
@@ -72,7 +72,7 @@ use crate::model::{
     Adjoint, Backward, Batch, Definition, Derivative, Forward, FunctionKind, FunctionModel, Input,
     Order, Residual, Saved, Source, Vmap, Wants, Written,
 };
-use crate::parse::{self, Argument, Attributes, ImplBlock, Item, Method};
+use crate::parse::{self, Argument, Attributes, ImplBlock, Item, Method, Part};
 use crate::place::{Mistake, Place};
 use crate::strip;
 use crate::types::Floats;
@@ -144,15 +144,9 @@ pub(crate) fn function(
         let of = (definition, shapes.as_ref());
         (forward, rules) = functions(block, of, place, &mut flawed, &mut diagnostics);
         if let Some(forward) = forward.as_ref().filter(|_| !diagnostics.is_doubtful) {
-            let is_linear = rules.adjoint.is_some();
-            let mut read = |argument| {
-                let read = gradcheck::read(argument, definition, forward, &mut diagnostics);
-                if is_linear {
-                    gradcheck::nothing_is_estimated(argument, definition, &mut diagnostics);
-                }
-                read
-            };
-            gradchecks = asked_for.iter().filter_map(&mut read).collect();
+            let of = (forward, rules.adjoint.is_some());
+            let read = |argument| gradcheck::read(argument, definition, of, &mut diagnostics);
+            gradchecks = asked_for.iter().filter_map(read).collect();
             batch = batched.and_then(|names| {
                 batch::read(&names, block, definition, forward, &mut diagnostics)
             });
@@ -284,8 +278,7 @@ fn functions(
         body: &method.body,
         floats: &floats,
         diagnostics,
-        in_adjoint: false,
-        in_residual: false,
+        part: Part::Backward,
         elements_differ: false,
         has_strangers: false,
     };
@@ -307,14 +300,8 @@ fn functions(
         names::tangents_have_distinct_names(&forward, context.diagnostics);
         derivative(&rule.sig, &Asker::Jvp, flawed, &mut context)
     });
-    let residual = roles.residual.and_then(|(method, options)| {
-        context.in_residual = true;
-        let read =
-            |context: &mut Context<'_>| derivative(&method.sig, &Asker::Residual, flawed, context);
-        let residual = residual::read(&method.sig, options, read, &mut context);
-        context.in_residual = false;
-        residual
-    });
+    let residual = (roles.residual)
+        .and_then(|(method, options)| read_residual(method, options, flawed, &mut context));
     let vmap = (roles.vmap).and_then(|rule| read_vmap(rule, is_right, flawed, &mut context));
     if context.has_strangers {
         flawed.push(definition.item().clone());
@@ -332,6 +319,20 @@ fn functions(
         adjoint: None,
     };
     (Some(forward), rules)
+}
+
+fn read_residual(
+    method: &Method,
+    options: ResidualOptions,
+    flawed: &mut Vec<Ident>,
+    context: &mut Context<'_>,
+) -> Option<Residual> {
+    context.part = Part::Residual;
+    let read =
+        |context: &mut Context<'_>| derivative(&method.sig, &Asker::Residual, flawed, context);
+    let residual = residual::read(&method.sig, options, read, context);
+    context.part = Part::Backward;
+    residual
 }
 
 fn read_vmap(
@@ -456,7 +457,7 @@ fn read_adjoint(
     context: &mut Context<'_>,
 ) -> Rules {
     let mistakes = context.diagnostics.len();
-    context.in_adjoint = true;
+    context.part = Part::Adjoint;
     let covers = adjoint::covers(method, options, context);
     adjoint::is_always_there(context);
     let function = read_backward(method, options, &covers, flawed, context);
@@ -469,7 +470,7 @@ fn read_adjoint(
         }
     }
     let function = function.map(|(function, _)| function);
-    context.in_adjoint = false;
+    context.part = Part::Backward;
     if context.diagnostics.len() > mistakes {
         flawed.push(method.sig.ident.clone());
     }

@@ -4,6 +4,7 @@ use super::agreement;
 use super::asked::Asker;
 use super::context::Context;
 use crate::model::{Derivative, FunctionKind, Source, Wants};
+use crate::parse::Part;
 use crate::show::show;
 use crate::types::{self, Form};
 
@@ -25,7 +26,7 @@ pub(super) fn is_uniform(derivative: &Derivative, context: &mut Context<'_>) {
     };
     if let Some((other, _)) = parameters.find(|(_, form)| form.is_tensor() != first.is_tensor()) {
         let message = format!("`{function}` takes both `&Tensor` and arrays");
-        let help = if context.in_adjoint {
+        let help = if context.part == Part::Adjoint {
             "take them all as arrays, or all as `&Tensor…`"
         } else {
             "take them all as `&Tensor…` to be differentiable again, or all as arrays to be \

@@ -1,7 +1,6 @@
 //! Lengths of axes in place of shapes: `gradcheck(n = 3, i = 4)` where `shapes(…)` names them.
 
 use proc_macro2::Span;
-use quote::quote;
 use syn::{Expr, ExprArray, ExprLit, Ident, Lit, LitInt, Stmt, Type, parse_quote};
 
 use super::super::expressions::{lengths, peel};
@@ -185,8 +184,11 @@ impl Reader<'_> {
         })?;
         // As the expression has it elsewhere, so that a mistake in it is one error.
         let is_borrowed = !is_primitive(&input.ty) && !matches!(input.ty, Type::Reference(_));
-        let borrow = is_borrowed.then(|| quote!(&));
-        Some(parse_quote!(let #name = #borrow #value;))
+        Some(if is_borrowed {
+            parse_quote!(let #name = &#value;)
+        } else {
+            parse_quote!(let #name = #value;)
+        })
     }
 }
 

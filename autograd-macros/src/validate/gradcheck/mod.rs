@@ -29,14 +29,17 @@ const SETS: [&str; 2] = ["estimated", "together"];
 /// tuples.
 const LONGEST: usize = 12;
 
-/// Reads `gradcheck(…)`; `None` if anything is wrong with it.
+/// Reads `gradcheck(…)` of a function, which may be linear; `None` if anything is wrong with it.
 pub(super) fn read(
     argument: &Argument,
     definition: &Definition,
-    forward: &Forward,
+    (forward, is_linear): (&Forward, bool),
     diagnostics: &mut Diagnostics,
 ) -> Option<Gradcheck> {
     let mistakes = diagnostics.len();
+    if is_linear {
+        nothing_is_estimated(argument, definition, diagnostics);
+    }
     let mut reader = Reader {
         keyword: &argument.name,
         definition,
@@ -87,7 +90,7 @@ pub(super) fn read(
 /// #[custom_function(gradcheck(x = [3], estimated(x)))]
 /// //                                   ^^^^^^^^^ the adjoint of `Sums` gives its gradients
 /// ```
-pub(super) fn nothing_is_estimated(
+fn nothing_is_estimated(
     argument: &Argument,
     definition: &Definition,
     diagnostics: &mut Diagnostics,
