@@ -3,7 +3,7 @@
 //! | chapter | read it if you |
 //! |---|---|
 //! | [Ten minutes](ten_minutes) | want a first program: a function, a model, training, saving |
-//! | [Elementwise functions](elementwise) | have a formula for each element: the derivative is generated |
+//! | [Elementwise functions](elementwise) | have a formula for each element, row, step in time or pair: the derivative is generated |
 //! | [Write a function](write_a_function) | have a kernel and its gradient: from eˣ to attention, one thing at a time |
 //! | [Autograd inside a function](autograd_inside) | write reversible networks, adjoints or implicit layers |
 //! | [Linear operators and equations](linear_operators_and_equations) | have a tomograph, a resampling, or an implicit function |

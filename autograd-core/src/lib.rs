@@ -76,6 +76,7 @@ pub mod memory;
 pub mod ops;
 mod recording;
 mod saved;
+mod scan;
 mod tape;
 mod tensor;
 mod thread;

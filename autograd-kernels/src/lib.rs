@@ -27,6 +27,7 @@ pub mod memory;
 mod ops;
 mod parallel;
 mod registers;
+mod scan;
 mod shape;
 #[cfg(test)]
 mod testing;
@@ -46,7 +47,6 @@ pub use math::{
     ln, ln_1p, normal_cdf, normal_pdf, powf, sigmoid, sin, sinh, softplus, tan, tanh,
 };
 pub use matrix::gemm::{affine, gemm, matmul};
-#[cfg(feature = "ops")]
 pub use matrix::linalg::{
     FactorError,
     cholesky::Cholesky,
@@ -76,8 +76,9 @@ pub use self::{
         real::{GELU_TANH, GELU_TANH_BOUND, Literal, Plain},
     },
     elementwise::{
-        Blocks, Elements, Entries, Evaluation, Formula, Loops, Place, Unary, UnaryLoops, entries,
-        evaluate, list_value, plain, pulled_back, unary,
+        Blocks, Elements, Entries, Evaluation, Formula, Item, Loops, MOST_NUMBERS, Place, Unary,
+        UnaryLoops, entries, evaluate, evaluate_reduced, evaluate_sums, from_plain, held,
+        list_value, plain, plain_row, pulled_back, put, row, unary,
     },
     loops::{
         along::{Along, along},
@@ -91,14 +92,13 @@ pub use self::{
         sum::{dot_axes, dot_slices, sum, sum_slice, sum_to},
     },
     math::gelu_derivative,
+    matrix::linalg::cholesky::{cholesky, cholesky_gradient},
+    scan::{Checkpoints, Recurrence, ScanCounts, ScanLoops, Scans},
 };
 #[doc(hidden)]
 #[cfg(feature = "ops")]
 pub use self::{
-    matrix::{
-        contract::{Subscripts, contract},
-        linalg::cholesky::{cholesky, cholesky_gradient},
-    },
+    matrix::contract::{Subscripts, contract},
     ops::{
         attention::{AttentionOptions, attention, attention_gradients},
         channels::{Channels, channel_sums, map_channels, normalize, normalize_backward},

@@ -6,8 +6,8 @@ use syn::{Expr, ExprLit, Ident, Lit, Meta};
 
 use crate::diagnostics::list;
 use crate::model::{
-    Batch, Definition, Forward, FreeFunction, FunctionKind, FunctionModel, Input, Order, Returned,
-    Saved,
+    Batch, Definition, Elementwise, Forward, FreeFunction, FunctionKind, FunctionModel, Input,
+    Order, Pairs, Reduce, Returned, Saved, Scan, ScanRole,
 };
 use crate::show::show;
 use crate::types::Kind;
@@ -170,12 +170,12 @@ pub(crate) fn table(model: &FunctionModel) -> TokenStream {
         forward
             .inputs
             .iter()
-            .map(|input| input_row(input, saved, forward)),
+            .map(|input| input_row(input, saved, model)),
     );
     lines.extend(
         forward
             .outputs()
-            .map(|output| output_row(output, saved, forward)),
+            .map(|output| output_row(output, saved, model)),
     );
     lines.extend(forward.in_place().map(|(output, input)| {
         let kind = format!("value of `{}` after forward", input.name);
@@ -206,7 +206,15 @@ pub(crate) fn table(model: &FunctionModel) -> TokenStream {
         Order::Any => "It can be differentiated any number of times.".to_owned(),
     });
     match &model.definition.kind {
-        FunctionKind::Elementwise(free, _) => lines.extend(written_formula(free)),
+        FunctionKind::Elementwise(free, elementwise) => {
+            lines.extend(
+                elementwise
+                    .scan
+                    .as_ref()
+                    .map(|scan| steps(elementwise, scan)),
+            );
+            lines.extend(written_formula(free, elementwise.pairs.as_ref()));
+        }
         FunctionKind::Block | FunctionKind::Short(_) => {
             let rule = "It has a rule for forward mode.".to_owned();
             let has_rule = jvp.is_some() || model.residual.is_some();
@@ -236,8 +244,17 @@ pub(crate) fn table(model: &FunctionModel) -> TokenStream {
     doc(&lines)
 }
 
+/// Returns the line that says how a scan runs.
+fn steps(elementwise: &Elementwise, scan: &Scan) -> String {
+    let inputs = elementwise.inputs.iter().zip(&scan.roles);
+    let steps = inputs.filter(|(_, role)| **role == ScanRole::Step);
+    let steps = list(steps.map(|(input, _)| input.to_string()));
+    let first = if scan.is_reversed { "last" } else { "first" };
+    format!("It runs once for each step, along the first axis of {steps}, from the {first} one.")
+}
+
 /// Returns the formula of an elementwise function, as it is written.
-fn written_formula(free: &FreeFunction) -> Vec<String> {
+fn written_formula(free: &FreeFunction, pairs: Option<&Pairs>) -> Vec<String> {
     let body = &free.body;
     let written = body.span().source_text();
     let text = written.unwrap_or_else(|| show(body));
@@ -251,11 +268,18 @@ fn written_formula(free: &FreeFunction) -> Vec<String> {
         .map(|line| line.len() - line.trim_start().len())
         .min();
     let code = lines.map(|line| line[indent.unwrap_or(0)..].to_owned());
-    let before = [
-        "Each pass, also in forward mode, is one loop over the elements, which computes this and its derivatives:",
-        "",
-        "```text",
-    ];
+    let loops = match pairs.map(|pairs| pairs.reduce) {
+        None => {
+            "Each pass, also in forward mode, is one loop over the elements, which computes this and its derivatives:"
+        }
+        Some(Reduce::Sum) => "For each row, it is the sum over all columns of this:",
+        Some(Reduce::Max) => "For each row, it is the maximum over all columns of this:",
+        Some(Reduce::Min) => "For each row, it is the minimum over all columns of this:",
+        Some(Reduce::LogSumExp) => {
+            "For each row, it is the logarithm of the sum over all columns of e to the power of this:"
+        }
+    };
+    let before = [loops, "", "```text"];
     let before = before.map(String::from).into_iter();
     before.chain(code).chain(["```".to_owned()]).collect()
 }
@@ -332,7 +356,7 @@ pub(crate) fn context_field(saved: &Saved, forward: &Forward) -> TokenStream {
     )])
 }
 
-fn input_row(input: &Input, saved: &[Saved], forward: &Forward) -> String {
+fn input_row(input: &Input, saved: &[Saved], model: &FunctionModel) -> String {
     let kind = match &input.tensor {
         None => "value",
         Some(tensor) if input.is_in_place() && tensor.edge.is_some() => "input, written to",
@@ -346,17 +370,26 @@ fn input_row(input: &Input, saved: &[Saved], forward: &Forward) -> String {
             (Kind::List, false) => "list of inputs, not differentiable",
         },
     };
-    row(&input.name, &input.shown, kind, saved, forward)
+    let kind = format!("{kind}{}", rows(&input.name, model));
+    row(&input.name, &input.shown, &kind, saved, &model.forward)
 }
 
-fn output_row(output: &Returned, saved: &[Saved], forward: &Forward) -> String {
+fn output_row(output: &Returned, saved: &[Saved], model: &FunctionModel) -> String {
     let kind = match (output.kind, output.has_gradient()) {
         (Kind::Single, true) => "output",
         (Kind::Optional, true) => "optional output",
         (Kind::List, true) => "list of outputs",
         (_, false) => "output, not differentiable",
     };
-    row(&output.name, &output.shown, kind, saved, forward)
+    let kind = format!("{kind}{}", rows(&output.name, model));
+    row(&output.name, &output.shown, &kind, saved, &model.forward)
+}
+
+/// Returns the length of the rows of a tensor of an elementwise function, to be added to what it is.
+fn rows(name: &Ident, model: &FunctionModel) -> String {
+    let elementwise = model.definition.kind.elementwise();
+    let length = elementwise.and_then(|elementwise| elementwise.row(name));
+    length.map_or_else(String::new, |length| format!(", rows of {}", show(length)))
 }
 
 fn row(name: &Ident, ty: &str, kind: &str, saved: &[Saved], forward: &Forward) -> String {

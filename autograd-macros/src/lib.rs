@@ -483,7 +483,8 @@ use proc_macro::{Span, TokenStream};
 ///
 /// `elementwise` on a function that is generic over `Real` makes it a formula for each element, and generates its
 /// gradients, to second order and in forward mode, each as one loop. Parameters of the type parameter are tensors, all
-/// others values; `grad(x) = …` replaces a derivative, `elementwise(order = 3)` adds the third order.
+/// others values; `grad(x) = …` replaces a derivative, `elementwise(order = 3)` adds the third order. A parameter or a
+/// result `[T; N]` is a row of numbers, along a last axis of that length.
 ///
 /// A value that is marked `#[each]` has an entry for each element: `#[each] label: &[i64]` is a slice for callers, of as
 /// many entries as there are elements of an output, in row-major order, and one `i64` in the formula. In
@@ -501,6 +502,45 @@ use proc_macro::{Span, TokenStream};
 /// #[custom_function(elementwise, gradcheck(x = [3], label = &[0, 1, 1]))]
 /// pub fn log_probability<T: Real>(x: T, #[each] label: &[u8]) -> T {
 ///     if label == 1 { -(-x).softplus() } else { -x.softplus() }
+/// }
+///
+/// /// The distance of each row from a plane.
+/// #[custom_function(elementwise, gradcheck(p = [4, 3], normal = [1, 3], offset = [4]))]
+/// pub fn distance<T: Real>(p: [T; 3], normal: [T; 3], offset: T) -> T {
+///     p[0] * normal[0] + p[1] * normal[1] + p[2] * normal[2] - offset
+/// }
+/// ```
+///
+/// # Rows and columns
+///
+/// `pairs` in place of `elementwise` computes the formula for each row with each column, and sums over the columns, without
+/// all pairs in memory. Tensors are marked `#[row]` or `#[column]`; one that is not is a number, or a row of numbers, for
+/// all. `pairs(reduce = max)`, `min` and `log_sum_exp` reduce in other ways.
+///
+/// ```
+/// # use pullback::prelude::*;
+/// /// The potential of charges at the places y, at the places x.
+/// #[custom_function(pairs, gradcheck(x = [4, 3], y = [5, 3], charge = [5]))]
+/// pub fn potential<T: Real>(#[row] x: [T; 3], #[column] y: [T; 3], #[column] charge: T) -> T {
+///     let square = |k: usize| (x[k] - y[k]) * (x[k] - y[k]);
+///     charge / (square(0) + square(1) + square(2) + 1e-3).sqrt()
+/// }
+/// ```
+///
+/// # Scans
+///
+/// `scan` on such a formula makes it one step of a recurrence. `#[state]` parameters are passed from step to step,
+/// `#[step]` parameters have a first axis of steps, all others are the same in each step. The formula returns the new
+/// states first, then the outputs of the step; the function returns the last states, and outputs with the axis of steps.
+/// `scan(reverse)` runs from the last step.
+///
+/// ```
+/// # use pullback::prelude::*;
+/// /// A leaky integrator and its rate at each step.
+/// #[custom_function(scan, outputs(last, rate), gradcheck(v = [3], x = [20, 3], tau = [3] in 0.5..0.9))]
+/// pub fn leaky<T: Real>(#[state] v: T, #[step] x: T, tau: T) -> (T, T) {
+///     let v = tau * v + x;
+///     (v, v.sigmoid())
 /// }
 /// ```
 ///

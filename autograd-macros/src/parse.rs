@@ -241,6 +241,14 @@ pub(crate) fn meant_on_parameter(name: &Ident) -> Option<&'static str> {
         Some("non_differentiable")
     } else if near("each", 1) {
         Some("each")
+    } else if near("state", 1) {
+        Some("state")
+    } else if near("step", 1) {
+        Some("step")
+    } else if name == "row" {
+        Some("row")
+    } else if near("column", 2) || name == "col" {
+        Some("column")
     } else {
         None
     }

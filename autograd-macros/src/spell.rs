@@ -4,7 +4,7 @@ use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
-use syn::{GenericParam, Generics, Ident, Type, TypeParam};
+use syn::{GenericParam, Generics, Ident, Type, TypeParam, TypePath};
 
 use crate::types::{Content, Form, Kind, Passing, Rank, is_sized};
 
@@ -51,12 +51,49 @@ pub(crate) fn dimension(content: &Content, p: &TokenStream) -> TokenStream {
         Content::Known {
             rank: Rank::Named(dimension),
             ..
-        } => dimension.to_token_stream(),
+        } => rank_of_rows(dimension, p),
         Content::Alias(alias) => {
             let lasting = lasting(alias);
             quote_spanned!(at(alias)=> <#lasting as #p::TensorType>::Dim)
         }
     }
+}
+
+/// Writes the rank of `D::Larger` or `D::Larger::Larger` in types that the compiler reads.
+pub(crate) fn rank_of_rows(dimension: &Type, p: &TokenStream) -> TokenStream {
+    match of_rows(dimension) {
+        Some((rank, others)) => others.iter().fold(
+            quote!(#rank),
+            |rank, other| quote!(<#rank as #p::ndarray::Dimension>::#other),
+        ),
+        None => dimension.to_token_stream(),
+    }
+}
+
+/// Returns the parts of `D::Larger`, `D::Larger::Larger` or `D::Smaller`, which are ranks of tensors with rows or steps and
+/// without, also where they are written with their trait.
+pub(crate) fn of_rows(dimension: &Type) -> Option<(&Ident, Vec<&Ident>)> {
+    let Type::Path(TypePath { qself, path, .. }) = dimension else {
+        return None;
+    };
+    let is_other = |name: &&Ident| **name == "Larger" || **name == "Smaller";
+    if let Some(of) = qself {
+        let last = path.segments.last().map(|segment| &segment.ident);
+        let last = last.filter(is_other)?;
+        let Type::Path(inner) = &*of.ty else {
+            return None;
+        };
+        let (rank, mut others) = match inner.path.get_ident() {
+            Some(rank) if inner.qself.is_none() => (rank, Vec::new()),
+            _ => of_rows(&of.ty)?,
+        };
+        others.push(last);
+        return Some((rank, others));
+    }
+    let mut segments = path.segments.iter().map(|segment| &segment.ident);
+    let rank = segments.next()?;
+    let others: Vec<&Ident> = segments.collect();
+    (!others.is_empty() && others.iter().all(is_other)).then_some((rank, others))
 }
 
 /// Writes `Option<…>`, whatever `Option` is in scope.

@@ -5,8 +5,8 @@
 //! `#[tensor]`. All reading of types happens here; the rules ask [`Floats`].
 
 use syn::{
-    FnArg, GenericArgument, Generics, Ident, Lifetime, Pat, PathArguments, PathSegment, Signature,
-    Type, TypeParamBound, TypePath, WherePredicate,
+    Expr, FnArg, GenericArgument, Generics, Ident, Lifetime, Pat, PathArguments, PathSegment,
+    Signature, Type, TypeParamBound, TypePath, WherePredicate,
 };
 
 use crate::show::show;
@@ -499,6 +499,14 @@ pub(crate) fn is_container(ty: &Type) -> bool {
 /// Returns whether a type is a parameter of this name.
 pub(crate) fn is_parameter(ty: &Type, param: &Ident) -> bool {
     last_segment(ty).is_some_and(|segment| segment.ident == *param)
+}
+
+/// Returns the length of `[T; N]`, a row of numbers.
+pub(crate) fn row_of<'a>(ty: &'a Type, number: &Ident) -> Option<&'a Expr> {
+    match peel(ty) {
+        Type::Array(array) if is_parameter(&array.elem, number) => Some(&array.len),
+        _ => None,
+    }
 }
 
 /// Returns the bounds of a parameter, wherever they are written.

@@ -20,6 +20,9 @@ mod gradcheck;
 mod harness;
 mod linear;
 mod long_chain;
+mod pairs;
+mod rows;
+mod scan;
 mod second_order;
 mod shapes;
 mod training_step;
@@ -43,9 +46,12 @@ fn main() {
     training_step::run(&filter);
     fused::run(&filter);
     long_chain::run(&filter);
+    scan::run(&filter);
     second_order::run(&filter);
     gradcheck::run(&filter);
     black_scholes::run(&filter);
+    pairs::run(&filter);
+    rows::run(&filter);
     vmap::run(&filter);
     shapes::run(&filter);
 }

@@ -19,6 +19,7 @@ mod ctc;
 mod entmax;
 mod grouped;
 mod lsq;
+mod matern;
 #[cfg(test)]
 mod reference;
 mod reversal;
@@ -27,11 +28,14 @@ mod segments;
 #[cfg(test)]
 mod single;
 mod sinkhorn;
+mod so3;
 mod soft_dtw;
+mod softmax_sums;
 mod sparsemax;
 mod speed;
 mod spline;
 mod sqrtm;
+mod transport;
 mod upfirdn2d;
 
 use pullback::catalogue;

@@ -196,4 +196,25 @@ knots = torch.tensor([0.0, 0.5, 1.5, 2.0, 3.5])
 case("spline", {"y": torch.randn(5), "at": torch.rand(6) * 3.5, "knots": knots}, spline, ["knots"])
 attention = lambda q, k, v: torch.softmax(q @ k.T / math.sqrt(3), 1) @ v
 case("attention", {"q": torch.randn(4, 3), "k": torch.randn(5, 3), "v": torch.randn(5, 2)}, attention)
+skew = lambda w: torch.stack([torch.linalg.cross(w, axis.expand_as(w)) for axis in torch.eye(3)], -1)
+rotation = lambda w: torch.linalg.matrix_exp(skew(w)).reshape(-1, 9)
+case("so3", {"w": torch.randn(6, 3) * torch.tensor([0.0, 1e-4, 0.02, 1, 1, 2])[:, None]}, rotation)
+def matern(x, y, b, length):
+    scaled = math.sqrt(3) * torch.linalg.vector_norm(x[:, None] - y, dim=2) / length
+    return ((1 + scaled) * torch.exp(-scaled)) @ b
+
+
+inputs = {"x": torch.randn(4, 3), "y": torch.randn(6, 3), "b": torch.randn(6), "length": torch.tensor(0.8)}
+case("matern", inputs, matern)
+
+
+def transport(x, y):
+    cost, f, g = (x[:, None] - y).square().sum(2) / 2, torch.zeros(len(x)), torch.zeros(len(y))
+    for _ in range(40):
+        f = -0.3 * torch.logsumexp((g - cost) / 0.3 - math.log(len(y)), 1)
+        g = -0.3 * torch.logsumexp((f[:, None] - cost) / 0.3 - math.log(len(x)), 0)
+    return f.mean() + g.mean()
+
+
+case("transport", {"x": torch.randn(4, 2), "y": torch.randn(5, 2)}, transport)
 print(json.dumps(CASES))

@@ -66,7 +66,13 @@ fn beyond_its_order_is_an_error() {
     let error = grad(&g.sum(), &x).unwrap_err();
     assert_eq!(
         (error.kind(), error.function()),
-        (&ErrorKind::OrderExceeded { order: 1 }, Some("once"))
+        (
+            &ErrorKind::OrderExceeded {
+                order: 1,
+                form: Some("elementwise")
+            },
+            Some("once")
+        )
     );
     let y = Tensor::from(array![1.0, 0.5]);
     let line = line!() + 1;
@@ -78,7 +84,13 @@ fn beyond_its_order_is_an_error() {
     let error = grad(&g.sum(), &x).unwrap_err();
     assert_eq!(
         (error.kind(), error.function()),
-        (&ErrorKind::OrderExceeded { order: 3 }, Some("wave"))
+        (
+            &ErrorKind::OrderExceeded {
+                order: 3,
+                form: Some("elementwise")
+            },
+            Some("wave")
+        )
     );
     let at = error.applied_at().unwrap();
     assert_eq!((at.file(), at.line()), (file!(), line));
@@ -360,7 +372,13 @@ fn a_gradient_that_is_given_is_differentiated_to_the_order() {
     let error = grad(&g.sum(), &x).unwrap_err();
     assert_eq!(
         (error.kind(), error.function()),
-        (&ErrorKind::OrderExceeded { order: 3 }, Some("given"))
+        (
+            &ErrorKind::OrderExceeded {
+                order: 3,
+                form: Some("elementwise")
+            },
+            Some("given")
+        )
     );
 }
 

@@ -241,7 +241,13 @@ fn a_derivative_of_plain_numbers_is_not_differentiated() {
         let error = grad(&g.sum(), x).unwrap_err();
         assert_eq!(
             (error.kind(), error.function()),
-            (&ErrorKind::OrderExceeded { order: 1 }, Some(name))
+            (
+                &ErrorKind::OrderExceeded {
+                    order: 1,
+                    form: Some("elementwise")
+                },
+                Some(name)
+            )
         );
         assert!(error.to_string().contains("`once`"), "{error}");
     };
@@ -263,6 +269,12 @@ fn a_derivative_of_plain_numbers_is_not_differentiated() {
         grad(&mixed.sum(), &x).unwrap_err(),
     ];
     for error in errors {
-        assert_eq!(error.kind(), &ErrorKind::OrderExceeded { order: 1 });
+        assert_eq!(
+            error.kind(),
+            &ErrorKind::OrderExceeded {
+                order: 1,
+                form: Some("elementwise")
+            }
+        );
     }
 }

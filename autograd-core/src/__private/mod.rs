@@ -11,7 +11,9 @@ pub use crate::__register as register;
 pub use crate::array::PackedShape;
 #[cfg(feature = "catalogue")]
 pub use crate::catalogue::Entry;
-pub use crate::elementwise::{Derivatives, Elementwise, values};
+pub use crate::elementwise::{
+    Derivatives, Elementwise, Pairs, Side, dynamic, ranked, ranked_array, values,
+};
 pub use crate::erased::AnyTensor;
 pub use crate::error::Error;
 pub use crate::error::panic::{Panic, catching_passes, caught};
@@ -35,6 +37,7 @@ pub use crate::implicit::{
     Failure, Link, System, constants, erased_tangents, list_of, optional_of, single_of,
 };
 pub use crate::saved::{Saved, SavedList};
+pub use crate::scan::{Scan, scan_values};
 pub use crate::tape::{AnyGradient, DualTensor, Edge, Gradient, Node, RawTensor};
 pub use crate::tensor::{
     Tensor, Tensor0, Tensor1, Tensor2, Tensor3, Tensor4, Tensor5, Tensor6, TensorD,
@@ -42,8 +45,9 @@ pub use crate::tensor::{
 pub use crate::thread::unrecorded;
 pub use argument::{Argument, Save, Single, View};
 pub use autograd_kernels::{
-    Blocks, Element, Elements, Entries, Formula, Literal, Place, Plain, Real, entries, list_value,
-    plain, pulled_back,
+    Blocks, Element, Elements, Entries, Formula, Item, Literal, MOST_NUMBERS, Place, Plain, Real,
+    Reduction, Scans, entries, from_plain, held, list_value, plain, plain_row, pulled_back, put,
+    row,
 };
 pub use holds_tensor::{HoldsNone, HoldsTensor, Probe, Storage, is_value};
 
@@ -184,7 +188,7 @@ pub fn detached_optional<T: Element, D: Dimension>(
         .collect()
 }
 
-/// Converts a list that forward returned to constants, to attach them to a node.
+/// Converts a list that forward returned to tensors, to attach them to a node.
 pub fn into_outputs<T, D, O: IntoOutput<T, D>>(list: Vec<O>) -> Vec<Tensor<T, D>> {
     list.into_iter().map(IntoOutput::into_output).collect()
 }

@@ -6,10 +6,10 @@ use std::panic::Location;
 use autograd_kernels::Loops;
 use ndarray::{Array, Dimension};
 
-use super::arrays::{constant, fitting};
+use super::arrays::{constant, of_each_number, row_sums, whole};
 use super::directional::along;
 use super::forward::caught_values;
-use super::shared::{NamedLoops, Shared};
+use super::shared::{NamedLoops, Over, Shared};
 use crate::Element;
 use crate::basic::{Add, Mul};
 use crate::error::Error;
@@ -30,7 +30,7 @@ impl<F: Function> Elementwise<F> {
     /// Applies the function to tensors. The inputs at `places` have gradients.
     ///
     /// # Panics
-    /// If the inputs do not broadcast.
+    /// If the inputs do not broadcast, or do not have rows of the lengths that the function takes.
     #[track_caller]
     pub fn apply<T, D, L, G, const I: usize, const O: usize, const E: usize>(
         loops: L,
@@ -46,7 +46,7 @@ impl<F: Function> Elementwise<F> {
     {
         let guard = unrecorded();
         let outputs: [Array<T, D>; O] =
-            match caught_values(F::NAME, &loops, &inputs.map(Tensor::view)) {
+            match caught_values(&F::SIGNATURE, &loops, &inputs.map(Tensor::view)) {
                 Ok(outputs) => outputs,
                 Err(panic) => {
                     let shapes = inputs.map(|input| vec![input.to_shape()]);
@@ -55,10 +55,7 @@ impl<F: Function> Elementwise<F> {
             };
         drop(guard);
         let outputs = outputs.map(Tensor::from);
-        let is_followed = |input: &&Tensor<T, D>| {
-            input.raw.depth() > 0 || input.requires_grad() && is_grad_enabled()
-        };
-        if !inputs.iter().any(is_followed) {
+        if !are_followed(&inputs) {
             return outputs;
         }
         let derivatives = derivatives(loops);
@@ -66,13 +63,22 @@ impl<F: Function> Elementwise<F> {
         let (Derivatives::Generated(loops) | Derivatives::Given(loops)) = derivatives;
         let function = Shared::new(NamedLoops {
             name: F::NAME,
+            form: "elementwise",
             order: loops.order() + usize::from(are_gradients),
             applied_at: Location::caller(),
             are_gradients,
+            over: Over::Elements,
             loops,
         });
-        follow::<F, _, _, I, O, E>(function, places, outputs, inputs)
+        follow::<F, _, _, _, I, O, E>(function, places, outputs, inputs)
     }
+}
+
+/// Returns whether a function of these tensors has derivatives that are wanted.
+pub(super) fn are_followed<T: Element, D: Dimension>(inputs: &[&Tensor<T, D>]) -> bool {
+    let is_followed =
+        |input: &&Tensor<T, D>| input.raw.depth() > 0 || input.requires_grad() && is_grad_enabled();
+    inputs.iter().any(is_followed)
 }
 
 /// The loops that compute the derivatives of an elementwise function.
@@ -84,22 +90,66 @@ pub enum Derivatives<L> {
     Given(L),
 }
 
+/// What one use of a function holds; its nodes share a handle on it.
+pub(crate) trait Held: Clone + Send + Sync + 'static {
+    /// Calls `note` with the type and the size of each value that it holds.
+    fn list_values(&self, note: &mut dyn FnMut(&'static str, usize));
+}
+
+/// The derivatives of one use of a function, as functions of tensors.
+pub(crate) trait Derivable<T: Element, D: Dimension>: Held {
+    /// Returns the gradients of the inputs that need one, given those of the outputs that have one.
+    fn grad_inputs(
+        &self,
+        inputs: &[&Tensor<T, D>],
+        of_outputs: &[Option<&Tensor<T, D>>],
+        needs: &[bool],
+    ) -> Vec<Option<Tensor<T, D>>>;
+
+    /// Returns an error if anomalies are detected, and there is one that says more than the entry of a gradient.
+    fn check(
+        &self,
+        _inputs: &[&Tensor<T, D>],
+        _of_outputs: &[Option<&Tensor<T, D>>],
+        _gradients: &[Option<Tensor<T, D>>],
+    ) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Returns the derivatives of the outputs along the tangents that there are.
+    #[track_caller]
+    fn grad_along(
+        &self,
+        inputs: &[&Tensor<T, D>],
+        tangents: &[Option<&Tensor<T, D>>],
+        outputs: usize,
+    ) -> Vec<Tensor<T, D>>;
+}
+
 /// Returns the outputs with their tangents of each depth, and beneath these the node that computed them.
 #[track_caller]
-fn follow<F: Function, T: Element, D: Dimension, const I: usize, const O: usize, const E: usize>(
-    function: Shared<T>,
+pub(crate) fn follow<
+    F: Function,
+    S: Derivable<T, D>,
+    T: Element,
+    D: Dimension,
+    const I: usize,
+    const O: usize,
+    const E: usize,
+>(
+    function: S,
     places: &'static [usize; E],
     outputs: [Tensor<T, D>; O],
     inputs: [&Tensor<T, D>; I],
 ) -> [Tensor<T, D>; O] {
     let depths = inputs.iter().map(|input| input.raw.depth());
     let Some(depth @ 1..) = depths.max() else {
-        return recorded::<F, _, _, I, O, E>(function, places, outputs, inputs);
+        return recorded::<F, _, _, _, I, O, E>(function, places, outputs, inputs);
     };
     let mut call = ForwardCall::new(F::NAME, depth);
     let split = inputs.map(|input| call.split(input));
     let primals = split.each_ref().map(|(primal, _)| primal);
-    let outputs = follow::<F, _, _, I, O, E>(function.clone(), places, outputs, primals);
+    let outputs = follow::<F, _, _, _, I, O, E>(function.clone(), places, outputs, primals);
     if call.failed() {
         return outputs.map(|output| call.without_tangent(output));
     }
@@ -120,13 +170,14 @@ fn follow<F: Function, T: Element, D: Dimension, const I: usize, const O: usize,
 #[track_caller]
 fn recorded<
     F: Function,
+    S: Derivable<T, D>,
     T: Element,
     D: Dimension,
     const I: usize,
     const O: usize,
     const E: usize,
 >(
-    function: Shared<T>,
+    function: S,
     places: &'static [usize; E],
     outputs: [Tensor<T, D>; O],
     inputs: [&Tensor<T, D>; I],
@@ -138,7 +189,7 @@ fn recorded<
     let rule = const {
         &Rule {
             signature: &F::SIGNATURE,
-            backward: ElementwiseNode::<T, I, E>::backward::<D, O>,
+            backward: ElementwiseNode::<T, S, I, E>::backward::<D, O>,
         }
     };
     let saved = ElementwiseNode {
@@ -154,9 +205,14 @@ fn recorded<
     })
 }
 
-impl<T: Element> Shared<T> {
-    /// Returns the gradients of the inputs that need one, given those of the outputs that have one.
-    fn grad_inputs<D: Dimension>(
+impl<T: Element> Held for Shared<T> {
+    fn list_values(&self, note: &mut dyn FnMut(&'static str, usize)) {
+        self.loops.list_values(note);
+    }
+}
+
+impl<T: Element, D: Dimension> Derivable<T, D> for Shared<T> {
+    fn grad_inputs(
         &self,
         inputs: &[&Tensor<T, D>],
         of_outputs: &[Option<&Tensor<T, D>>],
@@ -165,9 +221,14 @@ impl<T: Element> Shared<T> {
         if !self.are_gradients {
             return self.gradients(inputs, of_outputs, needs);
         }
-        let zeros = constant(&fitting(inputs.iter().map(|x| x.shape())), T::zero());
-        let of_outputs = of_outputs.iter().map(|gradient| gradient.unwrap_or(&zeros));
-        let tensors: Vec<_> = inputs.iter().copied().chain(of_outputs).collect();
+        let shape = self.fitting(inputs.iter().map(|x| x.shape()).enumerate());
+        let of_outputs = of_outputs.iter().enumerate().map(|(output, gradient)| {
+            let item = self.item(inputs.len() + output);
+            let zeros = || constant(&whole(&shape, item), T::zero());
+            gradient.map_or_else(zeros, Tensor::clone)
+        });
+        let of_outputs: Vec<_> = of_outputs.collect();
+        let tensors: Vec<_> = inputs.iter().copied().chain(&of_outputs).collect();
         let whole = self.apply(&tensors).into_iter();
         let whole = whole.zip(inputs).zip(needs);
         let each = whole.map(|((gradient, input), is_needed)| {
@@ -182,10 +243,9 @@ impl<T: Element> Shared<T> {
         each.collect()
     }
 
-    /// Returns the derivatives of the outputs along the tangents that there are. Where the loops compute gradients, the
-    /// slopes are those for a gradient of 1.
+    // Where the loops compute gradients, the slopes are those for a gradient of 1.
     #[track_caller]
-    fn grad_along<D: Dimension>(
+    fn grad_along(
         &self,
         inputs: &[&Tensor<T, D>],
         tangents: &[Option<&Tensor<T, D>>],
@@ -194,19 +254,29 @@ impl<T: Element> Shared<T> {
         if !self.are_gradients {
             return along(self, inputs, tangents);
         }
-        let shape = fitting(inputs.iter().map(|x| x.shape()));
+        let shape = self.fitting(inputs.iter().map(|x| x.shape()).enumerate());
+        let item_of = |output| self.item(inputs.len() + output);
         let of_output = |output| {
-            let number = |other| if other == output { T::one() } else { T::zero() };
-            let gradients = (0..outputs).map(|other| constant(&shape, number(other)));
-            let gradients: Vec<_> = gradients.collect();
-            let tensors: Vec<_> = inputs.iter().copied().chain(&gradients).collect();
-            let slopes = self.apply(&tensors);
-            let pairs = tangents.iter().zip(&slopes);
-            let products = pairs.filter_map(|(tangent, slope)| {
-                Some(Mul::apply(&(*tangent)?.broadcast_to::<D>(&shape), slope))
-            });
-            let sum = products.reduce(|sum, product| Add::apply(&sum, &product));
-            sum.unwrap_or_else(|| constant(&shape, T::zero()))
+            of_each_number(item_of(output), &shape, |gradient| {
+                let gradients = (0..outputs).map(|other| {
+                    if other == output {
+                        gradient.clone()
+                    } else {
+                        constant(&whole(&shape, item_of(other)), T::zero())
+                    }
+                });
+                let gradients: Vec<_> = gradients.collect();
+                let tensors: Vec<_> = inputs.iter().copied().chain(&gradients).collect();
+                let slopes = self.apply(&tensors);
+                let pairs = tangents.iter().zip(&slopes).enumerate();
+                let products = pairs.filter_map(|(input, (tangent, slope))| {
+                    let item = self.item(input);
+                    let tangent = (*tangent)?.broadcast_to::<D>(&whole(&shape, item));
+                    Some(row_sums(Mul::apply(&tangent, slope), item))
+                });
+                let sum = products.reduce(|sum, product| Add::apply(&sum, &product));
+                sum.unwrap_or_else(|| constant(&shape, T::zero()))
+            })
         };
         (0..outputs).map(of_output).collect()
     }
@@ -214,16 +284,19 @@ impl<T: Element> Shared<T> {
 
 /// One use of an elementwise function on the tape, with what it saved.
 #[derive(Clone)]
-struct ElementwiseNode<T: Element, const I: usize, const E: usize> {
+struct ElementwiseNode<T: Element, S, const I: usize, const E: usize> {
     inputs: [Saved<T>; I],
-    function: Shared<T>,
+    function: S,
     /// The inputs that have gradients.
     places: &'static [usize; E],
 }
 
-impl<T: Element, const I: usize, const E: usize> ElementwiseNode<T, I, E> {
+impl<T: Element, S, const I: usize, const E: usize> ElementwiseNode<T, S, I, E> {
     /// Computes the gradients that a backward pass needs.
-    fn backward<D: Dimension, const O: usize>(self, call: &mut Call<'_>) -> Result<(), Error> {
+    fn backward<D: Dimension, const O: usize>(self, call: &mut Call<'_>) -> Result<(), Error>
+    where
+        S: Derivable<T, D>,
+    {
         let places = self.places;
         let mut restored = [const { None::<Tensor<T, D>> }; I];
         for (place, saved) in self.inputs.into_iter().enumerate() {
@@ -242,6 +315,7 @@ impl<T: Element, const I: usize, const E: usize> ElementwiseNode<T, I, E> {
             needs[*place] = call.needs(edge);
         }
         let mut gradients = self.function.grad_inputs(&inputs, &of_outputs, &needs);
+        self.function.check(&inputs, &of_outputs, &gradients)?;
         for (edge, place) in places.iter().enumerate() {
             call.give::<T, D>(edge, gradients[*place].take());
         }
@@ -249,13 +323,15 @@ impl<T: Element, const I: usize, const E: usize> ElementwiseNode<T, I, E> {
     }
 }
 
-impl<T: Element, const I: usize, const E: usize> SavedItems for ElementwiseNode<T, I, E> {
+impl<T: Element, S: Held, const I: usize, const E: usize> SavedItems
+    for ElementwiseNode<T, S, I, E>
+{
     fn list(&self, entry: usize, note: &mut dyn FnMut(usize, SavedInfo, Option<usize>)) {
         let mut entries = entry..;
         for (saved, entry) in self.inputs.iter().zip(&mut entries) {
             note(entry, saved.info(), None);
         }
-        self.function.loops.list_values(&mut |ty, bytes| {
+        self.function.list_values(&mut |ty, bytes| {
             if let Some(entry) = entries.next() {
                 note(entry, SavedInfo::value_of(ty, bytes, None), None);
             }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use autograd_kernels::{Element, Evaluation};
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::arrays::{constant, fitting, of_outputs, placed};
+use super::arrays::{of_each_number, of_outputs, placed, row_sums, sums, whole};
 use super::plan::{Plan, requires_grad};
-use super::shared::Shared;
+use super::shared::{Over, Shared};
 use crate::basic::{Add, Mul};
 use crate::custom_function;
 use crate::error::PassedOn;
@@ -43,9 +43,9 @@ impl<T: Element, D: Dimension> Directional<T, D> {
         function: Shared<T>,
         plan: Arc<Plan>,
     ) -> Vec<Array<T, D>> {
-        let loops = &function.loops;
-        let (inputs, outputs) = (loops.inputs(), loops.outputs());
-        let shape = fitting(tensors.iter().map(ArrayView::shape));
+        let (inputs, outputs) = (function.inputs(), function.loops.outputs().len());
+        let shapes = tensors.iter().map(ArrayView::shape);
+        let shape = function.fitting(plan.places.iter().copied().zip(shapes));
         // Between inputs and directions, there are places of the outputs' gradients.
         let places = plan.places.iter().map(|&place| {
             if place < inputs {
@@ -55,7 +55,17 @@ impl<T: Element, D: Dimension> Directional<T, D> {
             }
         });
         let views = placed(2 * inputs, places, tensors);
-        of_outputs(loops, Evaluation::Tangents, &views, &shape)
+        if function.over == Over::Pairs {
+            let targets = vec![Some([shape[0], 1]); outputs];
+            return sums(
+                &function.loops,
+                Evaluation::Tangents,
+                &views,
+                &shape,
+                targets,
+            );
+        }
+        of_outputs(&function.loops, Evaluation::Tangents, &views, &shape)
     }
 
     // The gradients times the derivatives along directions are the pairing at order 2.
@@ -68,7 +78,7 @@ impl<T: Element, D: Dimension> Directional<T, D> {
     ) -> Result<Vec<Option<Tensor<T, D>>>, PassedOn> {
         function.has_order(2)?;
         let known = plan.places.iter().copied().zip(tensors.iter().copied());
-        let of_outputs = (function.loops.inputs()..).zip(grad_output.iter().copied());
+        let of_outputs = (function.inputs()..).zip(grad_output.iter().copied());
         let (next, tensors) = Plan::new(plan.order, known, of_outputs);
         Ok(next.gradients(&tensors, function, &plan.needs))
     }
@@ -82,31 +92,50 @@ impl<T: Element, D: Dimension> Directional<T, D> {
         function: &Shared<T>,
         plan: &Arc<Plan>,
     ) -> Vec<Tensor<T, D>> {
-        let loops = &function.loops;
-        let (of_inputs, of_directions) = tangent_tensors.split_at(loops.inputs());
-        let (inputs, directions) = tensors.split_at(loops.inputs());
-        let mut moved = vec![None; loops.inputs()];
-        for (&place, tangent) in plan.places[loops.inputs()..].iter().zip(of_directions) {
+        let count = function.inputs();
+        let (of_inputs, of_directions) = tangent_tensors.split_at(count);
+        let (inputs, directions) = tensors.split_at(count);
+        let mut moved = vec![None; count];
+        for (&place, tangent) in plan.places[count..].iter().zip(of_directions) {
             moved[place - function.width()] = *tangent;
         }
         let first = along(function, inputs, &moved);
-        let shape = first[0].shape().to_vec();
+        let shapes = tensors.iter().map(|tensor| tensor.shape());
+        let shape = function.fitting(plan.places.iter().copied().zip(shapes));
         // Whole, so that nothing is summed before it is multiplied.
-        let whole = |tensor: &&Tensor<T, D>| tensor.broadcast_to::<D>(&shape);
-        let tensors: Vec<Tensor<T, D>> = inputs.iter().chain(directions).map(whole).collect();
-        let ones = constant(&shape, T::one());
+        let whole = |(&place, tensor): (&usize, &&Tensor<T, D>)| {
+            tensor.broadcast_to::<D>(&whole(&shape, function.item(place)))
+        };
+        let all = plan.places.iter().zip(inputs.iter().chain(directions));
+        let tensors: Vec<Tensor<T, D>> = all.map(whole).collect();
+        let is_moved = |input: &usize| of_inputs[*input].is_some();
+        let moved: Vec<usize> = (0..count).filter(is_moved).collect();
         let of_output = |(output, first): (usize, Tensor<T, D>)| {
-            let mut plan = Plan::clone(plan);
-            plan.places.push(loops.inputs() + output);
-            plan.wanted = (0..loops.inputs())
-                .filter(|&input| of_inputs[input].is_some())
-                .collect();
-            let tensors: Vec<_> = tensors.iter().chain([&ones]).collect();
-            let (_, partials) = plan.apply(&tensors, function);
-            let pairs = of_inputs.iter().flatten().zip(&partials);
-            pairs.fold(first, |sum, (tangent, partial)| {
-                Add::apply(&sum, &Mul::apply(&whole(tangent), partial))
-            })
+            if moved.is_empty() {
+                return first;
+            }
+            let item = function.loops.outputs()[output];
+            let second = of_each_number(item, &shape, |gradient| {
+                let mut plan = Plan::clone(plan);
+                plan.places.push(count + output);
+                plan.wanted.clone_from(&moved);
+                let tensors: Vec<_> = tensors.iter().chain([gradient]).collect();
+                let (_, partials) = plan.apply(&tensors, function);
+                let pairs = moved.iter().zip(of_inputs.iter().flatten()).zip(&partials);
+                let products = pairs.map(|((input, tangent), partial)| {
+                    let product = Mul::apply(&whole((input, tangent)), partial);
+                    row_sums(product, function.item(*input))
+                });
+                // INVARIANT: some input is moved.
+                let sum = products.reduce(|sum, product| Add::apply(&sum, &product));
+                sum.expect("a product for each")
+            });
+            // Of pairs, all of them are there.
+            if second.shape() == first.shape() {
+                Add::apply(&first, &second)
+            } else {
+                Add::apply(&first, &second.sum_to(first.shape()))
+            }
         };
         first.into_iter().enumerate().map(of_output).collect()
     }

@@ -6,39 +6,42 @@ use autograd_kernels::checks::size;
 use autograd_kernels::{Element, Evaluation, Loops, Shape};
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::arrays::{common, of_outputs};
+use super::arrays::{common, of_items, of_outputs};
 use super::directional::along;
 use super::plan::requires_grad;
 use super::shared::Shared;
 use crate::custom_function;
 use crate::error::PassedOn;
 use crate::error::panic::{Panic, caught};
+use crate::function::Signature;
 use crate::tensor::Tensor;
 
 /// Returns the outputs of an elementwise function.
 ///
 /// # Panics
-/// If the inputs do not broadcast.
+/// If the inputs do not broadcast, or do not have rows of the lengths that the function takes.
 #[track_caller]
 pub fn values<T: Element, D: Dimension, const O: usize>(
-    name: &str,
+    signature: &Signature,
     loops: &dyn Loops<T>,
     inputs: &[ArrayView<'_, T, D>],
 ) -> [Array<T, D>; O] {
-    let shape = shape_of_outputs(name, inputs);
-    have_an_entry_for_each(name, loops, &shape);
+    have_rows(signature, loops, inputs);
+    let shape = shape_of_outputs(signature.name, loops, inputs);
+    have_an_entry_for_each(signature.name, loops, &shape);
     each(evaluated(loops, inputs, &shape))
 }
 
 /// Returns the outputs of an elementwise function like [`values`], or the panic of its formula.
 #[track_caller]
 pub(super) fn caught_values<T: Element, D: Dimension, const O: usize>(
-    name: &str,
+    signature: &Signature,
     loops: &dyn Loops<T>,
     inputs: &[ArrayView<'_, T, D>],
 ) -> Result<[Array<T, D>; O], Panic> {
-    let shape = shape_of_outputs(name, inputs);
-    have_an_entry_for_each(name, loops, &shape);
+    have_rows(signature, loops, inputs);
+    let shape = shape_of_outputs(signature.name, loops, inputs);
+    have_an_entry_for_each(signature.name, loops, &shape);
     caught(|| each(evaluated(loops, inputs, &shape)))
 }
 
@@ -49,13 +52,49 @@ fn each<X, const O: usize>(list: Vec<X>) -> [X; O] {
         .unwrap_or_else(|_| unreachable!("one for each output"))
 }
 
-/// Returns the shape that the inputs broadcast to.
+/// Panics if the last axis of an input that has rows is not as long as they are.
 #[track_caller]
-fn shape_of_outputs<T: Element, D: Dimension>(name: &str, inputs: &[ArrayView<'_, T, D>]) -> Shape {
+fn have_rows<T: Element, D: Dimension>(
+    signature: &Signature,
+    loops: &dyn Loops<T>,
+    inputs: &[ArrayView<'_, T, D>],
+) {
+    let names = signature.inputs.iter().filter(|input| input.tensor);
+    for ((input, item), argument) in inputs.iter().zip(loops.inputs()).zip(names) {
+        if let Some(row) = item.row()
+            && input.shape().last() != Some(&row)
+        {
+            let found = match input.shape().last() {
+                Some(length) => format!("its last axis has length {length}"),
+                None => "it has no axis".to_owned(),
+            };
+            panic!(
+                "{} of shapes {:?}: `{}` has rows of length {row}, but {found}",
+                signature.name,
+                inputs.iter().map(ArrayView::shape).collect::<Vec<_>>(),
+                argument.name,
+            );
+        }
+    }
+}
+
+/// Returns the shape that the inputs broadcast to, without the axis of rows.
+#[track_caller]
+fn shape_of_outputs<T: Element, D: Dimension>(
+    name: &str,
+    loops: &dyn Loops<T>,
+    inputs: &[ArrayView<'_, T, D>],
+) -> Shape {
     let shapes = inputs.iter().map(ArrayView::shape);
-    let Some(shape) = common(shapes.clone()) else {
+    let of_elements = shapes.clone().zip(loops.inputs());
+    let Some(shape) = common(of_elements.map(|(shape, item)| of_items(shape, *item))) else {
+        let rows = if loops.inputs().iter().any(|item| item.row().is_some()) {
+            " along the axes before rows"
+        } else {
+            ""
+        };
         panic!(
-            "{name} of shapes {:?}: they do not broadcast",
+            "{name} of shapes {:?}: they do not broadcast{rows}",
             shapes.collect::<Vec<_>>()
         )
     };
@@ -114,7 +153,7 @@ impl<T: Element, D: Dimension> Values<T, D> {
         function: Shared<T>,
         needs: Vec<bool>,
     ) -> Vec<Array<T, D>> {
-        let shape = shape_of_outputs(function.name, tensors);
+        let shape = shape_of_outputs(function.name, &function.loops, tensors);
         evaluated(&function.loops, tensors, &shape)
     }
 

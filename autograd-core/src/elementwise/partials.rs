@@ -6,9 +6,9 @@ use std::sync::Arc;
 use autograd_kernels::{Element, Evaluation, evaluate, sum_to};
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::arrays::{array, fitting, placed};
+use super::arrays::{array, placed, sums, whole};
 use super::plan::{Plan, lifted, requires_grad};
-use super::shared::Shared;
+use super::shared::{Over, Shared};
 use crate::custom_function;
 use crate::error::PassedOn;
 use crate::tensor::Tensor;
@@ -52,15 +52,9 @@ impl Plan {
         function: &Shared<T>,
         needs: &[bool],
     ) -> Vec<Option<Tensor<T, D>>> {
-        let places = self.places.iter().zip(needs);
-        self.wanted = places
-            .filter_map(|(&place, &is_needed)| is_needed.then_some(place))
-            .collect();
-        self.wanted.sort_unstable();
+        self.want(needs);
         let (plan, partials) = self.apply(tensors, function);
-        let mut partials: Vec<_> = partials.into_iter().map(Some).collect();
-        let of = |place| partials[plan.wanted.binary_search(place).ok()?].take();
-        plan.places[..needs.len()].iter().map(of).collect()
+        plan.wanted_of(partials, needs.len())
     }
 }
 
@@ -77,16 +71,32 @@ impl<T: Element, D: Dimension> Partials<T, D> {
         plan: Arc<Plan>,
     ) -> Vec<Array<T, D>> {
         let count = plan.len(function.width());
-        let shape = fitting(tensors.iter().map(ArrayView::shape));
+        let shapes = tensors.iter().map(ArrayView::shape);
+        let shape = function.fitting(plan.places.iter().copied().zip(shapes));
         let inputs = placed(count, plan.places.iter().copied(), tensors);
         let mut wanted = vec![false; count];
         for &place in &plan.wanted {
             wanted[place] = true;
         }
         let partials = Evaluation::Partials { order: plan.order };
+        if function.over == Over::Pairs {
+            let targets = wanted.iter().zip(&inputs);
+            let targets = targets.map(|(is_wanted, input)| {
+                let input = input.as_ref().filter(|_| *is_wanted)?;
+                Some([input.shape()[0], input.shape()[1]])
+            });
+            return sums(
+                &function.loops,
+                partials,
+                &inputs,
+                &shape,
+                targets.collect(),
+            );
+        }
         let results = evaluate(&function.loops, partials, &inputs, &shape, &wanted);
-        let of_inputs = results.into_iter().zip(&inputs);
-        let reduced = of_inputs.filter_map(|(result, input)| {
+        let of_inputs = results.into_iter().zip(&inputs).enumerate();
+        let reduced = of_inputs.filter_map(|(place, (result, input))| {
+            let shape = whole(&shape, function.item(place));
             let (result, input) = (array(result?, &shape), input.as_ref()?);
             if input.shape() == &shape[..] {
                 return Some(result);
@@ -104,7 +114,8 @@ impl<T: Element, D: Dimension> Partials<T, D> {
         plan: &Arc<Plan>,
     ) -> Result<Vec<Option<Tensor<T, D>>>, PassedOn> {
         function.has_order(plan.order + 1)?;
-        let (next, tensors) = plan.differentiated(tensors, function, &plan.wanted, grad_output);
+        let (next, tensors) =
+            plan.differentiated(tensors, function.width(), &plan.wanted, grad_output);
         Ok(next.gradients(&tensors, function, &plan.needs))
     }
 
@@ -115,7 +126,8 @@ impl<T: Element, D: Dimension> Partials<T, D> {
         function: &Shared<T>,
         plan: &Arc<Plan>,
     ) -> Vec<Tensor<T, D>> {
-        let (next, tensors) = plan.differentiated(tensors, function, &plan.places, tangent_tensors);
+        let (next, tensors) =
+            plan.differentiated(tensors, function.width(), &plan.places, tangent_tensors);
         let wanted = plan.wanted.iter();
         let wanted = wanted
             .map(|place| lifted(*place, function.width()))

@@ -3,7 +3,6 @@
 use autograd_kernels::Element;
 use ndarray::Dimension;
 
-use super::shared::Shared;
 use crate::tensor::Tensor;
 
 /// The meaning of each tensor of a list, and the derivatives that are wanted.
@@ -11,20 +10,20 @@ use crate::tensor::Tensor;
 /// At order n, each input and each output's gradient has 2ⁿ⁻¹ components. The place of one is its component's number
 /// times the width, plus the number of the input or, after those, of the output.
 #[derive(Clone)]
-pub(super) struct Plan {
+pub(crate) struct Plan {
     /// The order of the derivatives, from 1 on.
-    pub(super) order: usize,
+    pub(crate) order: usize,
     /// The place of each tensor. What no tensor is given for is zero.
-    pub(super) places: Vec<usize>,
+    pub(crate) places: Vec<usize>,
     /// The places, in rising order, with respect to which the pairing is differentiated.
-    pub(super) wanted: Vec<usize>,
+    pub(crate) wanted: Vec<usize>,
     /// Whether each tensor requires grad.
-    pub(super) needs: Vec<bool>,
+    pub(crate) needs: Vec<bool>,
 }
 
 impl Plan {
     /// Returns a plan that wants nothing yet, and the tensors that there are. Each comes with its place.
-    pub(super) fn new<'a, X>(
+    pub(crate) fn new<'a, X>(
         order: usize,
         known: impl Iterator<Item = (usize, &'a X)>,
         others: impl Iterator<Item = (usize, Option<&'a X>)>,
@@ -42,20 +41,35 @@ impl Plan {
     }
 
     /// Returns the number of places.
-    pub(super) fn len(&self, width: usize) -> usize {
+    pub(crate) fn len(&self, width: usize) -> usize {
         width << (self.order - 1)
+    }
+
+    /// Wants the derivatives with respect to the tensors that need one.
+    pub(crate) fn want(&mut self, needs: &[bool]) {
+        let places = self.places.iter().zip(needs);
+        self.wanted = places
+            .filter_map(|(&place, &is_needed)| is_needed.then_some(place))
+            .collect();
+        self.wanted.sort_unstable();
+    }
+
+    /// Returns what is wanted of the first `count` tensors, each at its place, and `None` for the others.
+    pub(crate) fn wanted_of<X>(&self, wanted: Vec<X>, count: usize) -> Vec<Option<X>> {
+        let mut wanted: Vec<_> = wanted.into_iter().map(Some).collect();
+        let of = |place| wanted[self.wanted.binary_search(place).ok()?].take();
+        self.places[..count].iter().map(of).collect()
     }
 
     /// Returns the plan of the next order, with nothing wanted yet, and its tensors: those of this plan, and directions
     /// of the tensors at some places.
-    pub(super) fn differentiated<'a, T: Element, D: Dimension>(
+    pub(crate) fn differentiated<'a, T: Element, D: Dimension>(
         &self,
         tensors: &[&'a Tensor<T, D>],
-        function: &Shared<T>,
+        width: usize,
         places: &[usize],
         directions: &[Option<&'a Tensor<T, D>>],
     ) -> (Self, Vec<&'a Tensor<T, D>>) {
-        let width = function.width();
         let lift = |place: &usize| lifted(*place, width);
         let known = self.places.iter().map(lift).zip(tensors.iter().copied());
         let along = places.iter().map(|place| lift(place) + width);
@@ -64,12 +78,12 @@ impl Plan {
 }
 
 /// Returns the place that a component has at the next order, where its number has a new lowest bit: 1 for directions.
-pub(super) fn lifted(place: usize, width: usize) -> usize {
+pub(crate) fn lifted(place: usize, width: usize) -> usize {
     place / width * 2 * width + place % width
 }
 
 /// Returns whether each tensor requires grad.
-pub(super) fn requires_grad<T: Element, D: Dimension>(tensors: &[&Tensor<T, D>]) -> Vec<bool> {
+pub(crate) fn requires_grad<T: Element, D: Dimension>(tensors: &[&Tensor<T, D>]) -> Vec<bool> {
     let tensors = tensors.iter();
     tensors.map(|tensor| tensor.requires_grad()).collect()
 }

@@ -4,9 +4,10 @@ use std::ops::Deref;
 use std::panic::Location;
 use std::sync::Arc;
 
-use autograd_kernels::{Element, Loops};
+use autograd_kernels::{Element, Item, Loops, Shape};
 use ndarray::Dimension;
 
+use super::arrays::{fitting, of_items};
 use crate::error::{ErrorKind, PassedOn};
 use crate::function::ForwardCall;
 use crate::tape::drop_held;
@@ -16,13 +17,26 @@ use crate::tensor::Tensor;
 pub(super) struct NamedLoops<L: ?Sized> {
     /// The name of the function.
     pub(super) name: &'static str,
+    /// The argument of the function's attribute that has its order.
+    pub(super) form: &'static str,
     /// The number of times that the function can be differentiated.
     pub(super) order: usize,
     /// The line that applied the function: the nodes of its derivatives are made elsewhere.
     pub(super) applied_at: &'static Location<'static>,
     /// Whether the loops compute the function's gradients, as the attribute gives them, instead of the function.
     pub(super) are_gradients: bool,
+    /// What the formula is computed for.
+    pub(super) over: Over,
     pub(super) loops: L,
+}
+
+/// What a formula is computed for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Over {
+    /// Each element of tensors that broadcast.
+    Elements,
+    /// Each row, along the first of two axes, with each column, along the second. Results are summed over columns.
+    Pairs,
 }
 
 /// A handle on loops.
@@ -62,9 +76,28 @@ impl<T: Element> Shared<T> {
 }
 
 impl<T: Element> NamedLoops<dyn Loops<T>> {
+    /// Returns the number of inputs.
+    pub(super) fn inputs(&self) -> usize {
+        self.loops.inputs().len()
+    }
+
     /// Returns the number of inputs and outputs, which is the number of places of each component.
     pub(super) fn width(&self) -> usize {
-        self.loops.inputs() + self.loops.outputs()
+        self.inputs() + self.loops.outputs().len()
+    }
+
+    /// Returns the item of the tensor at a place.
+    pub(super) fn item(&self, place: usize) -> Item {
+        let place = place % self.width();
+        match place.checked_sub(self.inputs()) {
+            None => self.loops.inputs()[place],
+            Some(output) => self.loops.outputs()[output],
+        }
+    }
+
+    /// Returns the shape of the elements of the results, from the shapes of tensors with their places.
+    pub(super) fn fitting<'a>(&self, shapes: impl Iterator<Item = (usize, &'a [usize])>) -> Shape {
+        fitting(shapes.map(|(place, shape)| of_items(shape, self.item(place))))
     }
 
     /// Returns an error if there are no loops for derivatives of this order.
@@ -72,7 +105,10 @@ impl<T: Element> NamedLoops<dyn Loops<T>> {
         if order <= self.loops.order() {
             return Ok(());
         }
-        let order = ErrorKind::OrderExceeded { order: self.order };
+        let order = ErrorKind::OrderExceeded {
+            order: self.order,
+            form: Some(self.form),
+        };
         Err(PassedOn(order.of(self.name, self.applied_at)))
     }
 
@@ -84,14 +120,25 @@ impl<T: Element> NamedLoops<dyn Loops<T>> {
         order: usize,
         apply: impl FnOnce(&[&Tensor<T, D>]) -> Vec<Tensor<T, D>>,
     ) -> Vec<Tensor<T, D>> {
-        let depth = tensors.iter().map(|tensor| tensor.raw.depth()).max();
-        let (Some(depth @ 1..), Err(exceeded)) = (depth, self.has_order(order)) else {
-            return apply(tensors);
-        };
-        let mut call = ForwardCall::new(self.name, depth);
-        let primals: Vec<_> = tensors.iter().map(|tensor| call.split(tensor).0).collect();
-        call.fails(exceeded.0);
-        let outputs = apply(&primals.iter().collect::<Vec<_>>());
-        call.without_tangents(outputs)
+        if_differentiable(self.name, self.has_order(order), tensors, apply)
     }
+}
+
+/// Applies a function of tensors that has a rule for forward mode if it can be differentiated, else without tangents.
+#[track_caller]
+pub(crate) fn if_differentiable<T: Element, D: Dimension>(
+    name: &'static str,
+    can_be: Result<(), PassedOn>,
+    tensors: &[&Tensor<T, D>],
+    apply: impl FnOnce(&[&Tensor<T, D>]) -> Vec<Tensor<T, D>>,
+) -> Vec<Tensor<T, D>> {
+    let depth = tensors.iter().map(|tensor| tensor.raw.depth()).max();
+    let (Some(depth @ 1..), Err(exceeded)) = (depth, can_be) else {
+        return apply(tensors);
+    };
+    let mut call = ForwardCall::new(name, depth);
+    let primals: Vec<_> = tensors.iter().map(|tensor| call.split(tensor).0).collect();
+    call.fails(exceeded.0);
+    let outputs = apply(&primals.iter().collect::<Vec<_>>());
+    call.without_tangents(outputs)
 }

@@ -14,6 +14,8 @@ thread_local! {
 /// Runs `body`, in which a backward pass fails if a gradient is NaN; the error names the function that computed the
 /// gradient. An infinite gradient, such as that of `sqrt` at 0, is not an error. Outside, NaN passes through silently.
 ///
+/// Of a scan, the error has the number of the step.
+///
 /// Every gradient is read, which takes time: use it to find a fault. Errors have the line of `apply` in any case.
 ///
 /// ```
@@ -34,7 +36,7 @@ pub fn detect_anomaly<R>(body: impl FnOnce() -> R) -> R {
 }
 
 /// Returns whether passes that start on this thread now check each gradient.
-pub(super) fn is_watching() -> bool {
+pub(crate) fn is_watching() -> bool {
     WATCHING.get()
 }
 

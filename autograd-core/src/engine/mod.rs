@@ -17,6 +17,7 @@ mod trace;
 mod visits;
 
 pub use anomaly::detect_anomaly;
+pub(crate) use anomaly::is_watching;
 pub use backward::Backward;
 pub use inputs::{Grad, grad};
 pub(crate) use inputs::{LostTangents, gradients, gradients_above};

@@ -70,10 +70,12 @@ pub enum ErrorKind {
     },
     /// A gradient was differentiated, but its backward function is written on arrays, or marked `once`.
     OnceDifferentiable,
-    /// An elementwise function was differentiated more often than its derivatives were generated for.
+    /// An elementwise function, or one of pairs, was differentiated more often than its derivatives were generated for.
     OrderExceeded {
         /// The highest order of a derivative of the function.
         order: usize,
+        /// The argument of the attribute that can give a higher one, if there is one: `elementwise` or `pairs`.
+        form: Option<&'static str>,
     },
     /// A residual does not have the shape of its output.
     ResidualShape {
@@ -120,6 +122,11 @@ pub enum ErrorKind {
         input: String,
         /// The index of the first such entry of the gradient.
         entry: Vec<usize>,
+    },
+    /// Inside [`detect_anomaly`](crate::detect_anomaly), the derivative of a step of a scan was not a number.
+    NotANumberAtStep {
+        /// The number of the step.
+        step: usize,
     },
     /// `Backward::inputs` was given no tensors.
     NoInputs,
@@ -394,16 +401,18 @@ impl ErrorKind {
                  written on arrays, or marked `once`; for higher orders, write it on `&Tensor`, or the \
                  short form with `higher_order`"
             ),
-            Self::OrderExceeded { order } => {
+            Self::OrderExceeded { order, form } => {
                 let times = match order {
                     1 => "once",
                     2 => "twice",
                     _ => "three times",
                 };
                 write!(f, "`{function}` can be differentiated only {times}")?;
-                match order {
-                    1 => f.write_str("; write `elementwise(order = 2)`, and no `once` in `grad(…)`"),
-                    2 => f.write_str("; write `elementwise(order = 3)`"),
+                match (order, form) {
+                    (1, Some(form)) => {
+                        write!(f, "; write `{form}(order = 2)`, and no `once` in `grad(…)`")
+                    }
+                    (2, Some(form)) => write!(f, "; write `{form}(order = 3)`"),
                     _ => Ok(()),
                 }
             }
@@ -455,6 +464,10 @@ impl ErrorKind {
                 f,
                 "backward of `{function}` gave a gradient for `{input}` that is not a number at entry \
                  {entry:?}"
+            ),
+            Self::NotANumberAtStep { step } => write!(
+                f,
+                "backward of `{function}` gave a gradient that is not a number at step {step}"
             ),
             Self::NoInputs => f.write_str(
                 "backward with an empty list of inputs: name inputs, or omit `inputs` to accumulate in every \

@@ -29,7 +29,8 @@ pub struct Signature {
     pub order: Order,
     /// Whether the function has a rule for forward mode.
     pub forward_mode: bool,
-    /// Whether the function is elementwise: its outputs have the shape that its tensors broadcast to.
+    /// Whether the function is elementwise: its outputs have the shape that its tensors broadcast to, without the last
+    /// axis of those with rows.
     pub elementwise: bool,
 }
 
@@ -156,6 +157,8 @@ pub struct InputSignature {
     pub differentiable: bool,
     /// The declared shape, as it is written: `[n, i]`.
     pub shape: Option<&'static str>,
+    /// The length of the last axis, where an elementwise function takes rows of numbers.
+    pub row: Option<usize>,
 }
 
 impl InputSignature {
@@ -170,6 +173,7 @@ impl InputSignature {
             in_place: false,
             differentiable: true,
             shape: None,
+            row: None,
         }
     }
 
@@ -223,6 +227,15 @@ impl InputSignature {
             ..self
         }
     }
+
+    /// Sets the length of the rows of an elementwise function.
+    #[must_use]
+    pub const fn row(self, length: usize) -> Self {
+        Self {
+            row: Some(length),
+            ..self
+        }
+    }
 }
 
 /// A result of `apply`.
@@ -247,6 +260,8 @@ pub struct OutputSignature {
     pub differentiable: bool,
     /// The declared shape, as it is written: `[n, (l - k) / stride + 1]`.
     pub shape: Option<&'static str>,
+    /// The length of the last axis, where an elementwise function returns rows of numbers.
+    pub row: Option<usize>,
 }
 
 impl OutputSignature {
@@ -258,6 +273,7 @@ impl OutputSignature {
             list: false,
             differentiable: true,
             shape: None,
+            row: None,
         }
     }
 
@@ -280,6 +296,15 @@ impl OutputSignature {
     pub const fn shape(self, shape: &'static str) -> Self {
         Self {
             shape: Some(shape),
+            ..self
+        }
+    }
+
+    /// Sets the length of the rows of an elementwise function.
+    #[must_use]
+    pub const fn row(self, length: usize) -> Self {
+        Self {
+            row: Some(length),
             ..self
         }
     }

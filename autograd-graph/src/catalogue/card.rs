@@ -82,7 +82,8 @@ fn table(html: &mut String, signature: &Signature) -> fmt::Result {
          <th scope=\"col\">is</th><th scope=\"col\">saved for the gradient of</th></tr></thead>\n<tbody>\n",
     );
     for input in signature.inputs {
-        row(html, input.name, input.ty, kind(input), signature)?;
+        let kind = with_rows(kind(input), input.row);
+        row(html, input.name, input.ty, &kind, signature)?;
     }
     for output in signature.outputs {
         // A tensor that is written to is already among the inputs.
@@ -92,7 +93,13 @@ fn table(html: &mut String, signature: &Signature) -> fmt::Result {
             true => "output",
             false => "output without a gradient",
         };
-        row(html, output.name, output.ty, kind, signature)?;
+        row(
+            html,
+            output.name,
+            output.ty,
+            &with_rows(kind, output.row),
+            signature,
+        )?;
     }
     let is_named = |saved: &SavedSignature| {
         let inputs = signature.inputs.iter().map(|input| input.name);
@@ -104,6 +111,14 @@ fn table(html: &mut String, signature: &Signature) -> fmt::Result {
     }
     html.push_str("</tbody>\n</table></div>\n");
     Ok(())
+}
+
+/// Adds the length of the rows of a tensor to what it is.
+fn with_rows(kind: &str, row: Option<usize>) -> String {
+    match row {
+        Some(length) => format!("{kind}, rows of {length}"),
+        None => kind.to_owned(),
+    }
 }
 
 fn kind(input: &InputSignature) -> &'static str {

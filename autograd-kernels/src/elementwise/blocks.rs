@@ -2,7 +2,9 @@
 
 use super::evaluation::{Evaluation, Loops, Results, Wanted, sealed};
 use super::formula::Formula;
-use super::order::{AllInputs, First, OneInput, Second, Third};
+use super::groups::{MOST_AT_ONCE, OneGroup, group};
+use super::item::Item;
+use super::order::{AllInputs, First, Order, Second, Third, Variables};
 use super::work::{AllComponents, OneComponent, PartialWork, TangentWork, ValueWork};
 use crate::element::Element;
 use crate::loops::wide::compiled;
@@ -20,12 +22,12 @@ impl<F, const I: usize, const O: usize, const ORDER: usize> sealed::Sealed
 impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: usize> Loops<T>
     for Blocks<F, I, O, ORDER>
 {
-    fn inputs(&self) -> usize {
-        I
+    fn inputs(&self) -> &'static [Item] {
+        F::INPUTS
     }
 
-    fn outputs(&self) -> usize {
-        O
+    fn outputs(&self) -> &'static [Item] {
+        F::OUTPUTS
     }
 
     fn order(&self) -> usize {
@@ -74,24 +76,39 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: 
                     compiled(OneComponent::<_, _, O>(work, results));
                 }
             }
-            Evaluation::Partials { order: 1 } if const { ORDER > 0 } => {
-                self.first(wanted, first, inputs, results);
-            }
-            Evaluation::Partials { order: 2 } if const { ORDER > 1 } => {
-                if wanted == Wanted::Inputs {
-                    let work = PartialWork::<_, _, Second, AllInputs, I, O, I, true>::new(
-                        formula, first, inputs,
-                    );
-                    compiled(OneComponent::<_, _, I>(work, results));
-                } else {
-                    let work = PartialWork::new(formula, first, inputs);
-                    compiled(AllComponents::<_, _, Second, I, O>(work, results));
+            Evaluation::Partials { order: 1 } if const { ORDER > 0 } => match wanted {
+                Wanted::Group(index) if const { I > 1 } => {
+                    self.group::<T, First, true>(index, first, inputs, results);
                 }
-            }
-            Evaluation::Partials { order: 3 } if const { ORDER > 2 } => {
-                let work = PartialWork::new(formula, first, inputs);
-                compiled(AllComponents::<_, _, Third, I, O>(work, results));
-            }
+                _ => {
+                    if const { I <= MOST_AT_ONCE } {
+                        self.one::<T, First, AllInputs, I>(first, inputs, results);
+                    }
+                }
+            },
+            Evaluation::Partials { order: 2 } if const { ORDER > 1 } => match wanted {
+                Wanted::Group(index) if const { has_rows(F::INPUTS) } => {
+                    self.group::<T, Second, false>(index, first, inputs, results);
+                }
+                Wanted::Inputs if const { I <= MOST_AT_ONCE } => {
+                    self.one::<T, Second, AllInputs, I>(first, inputs, results);
+                }
+                _ => {
+                    if const { I <= MOST_AT_ONCE } {
+                        self.each::<T, Second, AllInputs, I>(first, inputs, results);
+                    }
+                }
+            },
+            Evaluation::Partials { order: 3 } if const { ORDER > 2 } => match wanted {
+                Wanted::Group(index) if const { has_rows(F::INPUTS) } => {
+                    self.group::<T, Third, false>(index, first, inputs, results);
+                }
+                _ => {
+                    if const { I <= MOST_AT_ONCE } {
+                        self.each::<T, Third, AllInputs, I>(first, inputs, results);
+                    }
+                }
+            },
             Evaluation::Partials { order } => {
                 unreachable!("order {order} of a formula of order {ORDER}")
             }
@@ -99,40 +116,83 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: 
     }
 }
 
-impl<F, const I: usize, const O: usize, const ORDER: usize> Blocks<F, I, O, ORDER> {
-    /// Writes derivatives of order 1, by a loop for one input alone or for all.
-    fn first<T: Element>(
+impl<F: Formula<I, O>, const I: usize, const O: usize, const ORDER: usize> Blocks<F, I, O, ORDER> {
+    /// Writes the derivatives with respect to the variables themselves.
+    fn one<T: Element, D: Order, V: Variables, const N: usize>(
         &self,
-        wanted: Wanted,
         first: usize,
         inputs: &[&[T]],
         results: Results<'_, '_, T>,
-    ) where
-        F: Formula<I, O>,
-    {
-        macro_rules! alone {
+    ) {
+        let work = PartialWork::<_, _, D, V, I, O, N, true>::new(&self.0, first, inputs);
+        compiled(OneComponent::<_, _, N>(work, &mut results[V::START..]));
+    }
+
+    /// Writes the derivatives with respect to all components of the variables and of the gradients.
+    fn each<T: Element, D: Order, V: Variables, const N: usize>(
+        &self,
+        first: usize,
+        inputs: &[&[T]],
+        results: Results<'_, '_, T>,
+    ) {
+        let work = PartialWork::<_, _, D, V, I, O, N, false>::new(&self.0, first, inputs);
+        compiled(AllComponents(work, results));
+    }
+
+    /// Writes the derivatives with respect to a group of inputs: to these themselves if they are `ALONE`.
+    fn group<T: Element, D: Order, const ALONE: bool>(
+        &self,
+        index: usize,
+        first: usize,
+        inputs: &[&[T]],
+        results: Results<'_, '_, T>,
+    ) {
+        macro_rules! groups {
             ($($index:literal)*) => {
-                match wanted {
-                    $(Wanted::Input($index) if const { is_one_of($index, I) } => {
-                        let work = PartialWork::<_, _, First, OneInput<$index>, I, O, 1, true>::new(
-                            &self.0, first, inputs,
-                        );
-                        compiled(OneComponent::<_, _, 1>(work, &mut results[$index..]));
+                match index {
+                    $($index if const { group(F::INPUTS, $index).count > 0 } => {
+                        self.group_of::<T, D, $index, ALONE>(first, inputs, results);
                     })*
-                    _ => {
-                        let work = PartialWork::<_, _, First, AllInputs, I, O, I, true>::new(
-                            &self.0, first, inputs,
-                        );
-                        compiled(OneComponent::<_, _, I>(work, results));
-                    }
+                    _ => unreachable!("group {index} of {:?}", F::INPUTS),
                 }
             };
         }
-        alone!(0 1 2 3 4 5 6 7 8 9 10 11);
+        // For the longest rows, and for rows of one number.
+        groups!(
+            0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27
+        );
+    }
+
+    fn group_of<T: Element, D: Order, const INDEX: usize, const ALONE: bool>(
+        &self,
+        first: usize,
+        inputs: &[&[T]],
+        results: Results<'_, '_, T>,
+    ) {
+        macro_rules! lengths {
+            ($($count:literal)*) => {$(
+                if const { group(F::INPUTS, INDEX).count == $count } {
+                    if ALONE {
+                        self.one::<T, D, OneGroup<F, I, O, INDEX>, $count>(first, inputs, results);
+                    } else {
+                        self.each::<T, D, OneGroup<F, I, O, INDEX>, $count>(first, inputs, results);
+                    }
+                }
+            )*};
+        }
+        // Up to the widest.
+        lengths!(1 2 3 4);
     }
 }
 
-/// Returns whether a function of several inputs has the input `index`.
-const fn is_one_of(index: usize, inputs: usize) -> bool {
-    inputs > 1 && index < inputs
+/// Returns whether an item is a row.
+const fn has_rows(items: &[Item]) -> bool {
+    let mut input = 0;
+    while input < items.len() {
+        if matches!(items[input], Item::Row(_)) {
+            return true;
+        }
+        input += 1;
+    }
+    false
 }

@@ -24,7 +24,7 @@ pub struct Dual<R, const N: usize> {
     /// The derivatives; 0 where a tangent is absent.
     pub(crate) tangents: [R; N],
     /// A bit for each tangent that is present.
-    live: u32,
+    live: u64,
     /// Whether the tangents are directions that are given at run time. A missing one is a 0 that no slope makes NaN.
     /// Like `live`, a constant.
     is_directed: bool,
@@ -83,7 +83,7 @@ impl<R: Real, const N: usize> Dual<R, N> {
         Self {
             value,
             tangents,
-            live: !(u32::MAX << N),
+            live: !(u64::MAX << N),
             is_directed: some_missing,
         }
     }

@@ -5,15 +5,15 @@ use super::evaluation::BLOCK;
 /// The place of an element in a block, less than [`BLOCK`].
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
-pub struct Place(pub(super) usize);
+pub struct Place(pub(crate) usize);
 
 /// The elements of a block, among all elements of the results in row-major order.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Elements {
-    pub(super) first: usize,
+    pub(crate) first: usize,
     /// At least 1, and at most [`BLOCK`].
-    pub(super) count: usize,
+    pub(crate) count: usize,
 }
 
 /// The entries of the elements of a block. The last one is repeated, as numbers are after the last element.

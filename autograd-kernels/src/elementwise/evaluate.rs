@@ -2,10 +2,14 @@
 
 use std::borrow::Cow;
 use std::mem::{MaybeUninit, take};
+use std::ops::Range;
 
-use ndarray::ArrayViewD;
+use ndarray::{ArrayViewD, Axis};
 
 use super::evaluation::{BLOCK, Evaluation, LANES, Loops, Wanted};
+use super::groups::{MOST_AT_ONCE, groups};
+use super::interleaved::{prefetch, put_together, take_apart};
+use super::item::{Item, numbers};
 use crate::checks::size;
 use crate::element::Element;
 use crate::loops::broadcast::repeated;
@@ -24,13 +28,16 @@ enum Source<'a, T: Element> {
         elements: Cow<'a, [T]>,
         strides: Vec<usize>,
     },
+    /// Rows of several numbers, of which the loops read each number by itself; with the strides of broadcast ones.
+    Rows {
+        length: usize,
+        elements: Cow<'a, [T]>,
+        strides: Option<Vec<usize>>,
+    },
 }
 
 impl<'a, T: Element> Source<'a, T> {
-    fn new(input: Option<&'a ArrayViewD<'_, T>>, shape: &[usize]) -> Self {
-        let Some(input) = input else {
-            return Self::Repeated(T::zero());
-        };
+    fn new(input: &'a ArrayViewD<'_, T>, shape: &[usize]) -> Self {
         if let Some(element) = repeated(input) {
             return Self::Repeated(element);
         }
@@ -38,20 +45,50 @@ impl<'a, T: Element> Source<'a, T> {
         if input.shape() == shape {
             return Self::Whole(elements);
         }
-        let mut stride = 1;
-        let mut strides: Vec<usize> = input
-            .shape()
-            .iter()
-            .rev()
-            .map(|&length| {
-                let own = if length == 1 { 0 } else { stride };
-                stride *= length;
-                own
-            })
-            .collect();
-        strides.resize(shape.len(), 0);
-        strides.reverse();
+        let strides = strides(input.shape(), shape);
         Self::Stretched { elements, strides }
+    }
+
+    /// Adds the sources of an input. One that is missing is zeros.
+    fn of(
+        input: Option<&'a ArrayViewD<'_, T>>,
+        item: Item,
+        shape: &[usize],
+        sources: &mut Vec<Self>,
+    ) {
+        let Some(input) = input else {
+            sources.extend((0..item.numbers()).map(|_| Self::Repeated(T::zero())));
+            return;
+        };
+        let Item::Row(length) = item else {
+            return sources.push(Self::new(input, shape));
+        };
+        let last = Axis(input.ndim() - 1);
+        assert_eq!(input.len_of(last), length, "the length of a row");
+        let of_rows = &input.shape()[..last.0];
+        // One row for all results.
+        if !input.is_empty() && repeated(&input.index_axis(last, 0)).is_some() {
+            let row = input.lanes(last).into_iter().next();
+            sources.extend(
+                row.into_iter()
+                    .flatten()
+                    .map(|number| Self::Repeated(*number)),
+            );
+            return;
+        }
+        sources.push(Self::Rows {
+            length,
+            elements: rows(input),
+            strides: (of_rows != shape).then(|| strides(of_rows, shape)),
+        });
+    }
+
+    /// Returns the number of slices that the loops read of it.
+    fn numbers(&self) -> usize {
+        match self {
+            Self::Rows { length, .. } => *length,
+            _ => 1,
+        }
     }
 
     /// Returns the number of elements that have to be copied to a buffer for a loop over `length` results: a block, or
@@ -61,6 +98,7 @@ impl<'a, T: Element> Source<'a, T> {
             Self::Whole(_) if length.is_multiple_of(LANES) => 0,
             Self::Whole(_) => LANES,
             Self::Repeated(_) | Self::Stretched { .. } => length.next_multiple_of(LANES).min(BLOCK),
+            Self::Rows { length, .. } => length * BLOCK,
         }
     }
 
@@ -78,87 +116,191 @@ impl<'a, T: Element> Source<'a, T> {
         buffers
     }
 
-    /// Returns `length` elements from `start` on, up to a multiple of [`LANES`]. The last element is repeated there:
-    /// the formula might panic with other numbers.
+    /// Adds `length` elements from `start` on, up to a multiple of [`LANES`]; of rows, a slice for each number. The last
+    /// element is repeated there: the formula might panic with other numbers.
     fn elements<'b>(
         &'b self,
-        start: usize,
-        length: usize,
+        (start, length): (usize, usize),
         shape: &[usize],
         buffer: &'b mut [T],
-    ) -> &'b [T] {
+        inputs: &mut Vec<&'b [T]>,
+    ) {
+        let padded = length.next_multiple_of(LANES);
         match self {
-            Self::Repeated(_) => return buffer,
-            Self::Whole(elements) if length.is_multiple_of(LANES) => {
-                return &elements[start..][..length];
+            Self::Repeated(_) => return inputs.push(buffer),
+            Self::Whole(elements) if length == padded => {
+                return inputs.push(&elements[start..][..length]);
             }
             Self::Whole(elements) => {
                 buffer[..length].copy_from_slice(&elements[start..][..length]);
             }
-            Self::Stretched { .. } => self.gather(start, length, shape, buffer),
+            Self::Stretched { elements, strides } => {
+                for_each_run((start, length), shape, strides, |to, (first, stride)| {
+                    let to = &mut buffer[to];
+                    if stride == 0 {
+                        to.fill(elements[first]);
+                    } else {
+                        to.copy_from_slice(&elements[first..first + to.len()]);
+                    }
+                });
+            }
+            Self::Rows {
+                length: numbers,
+                elements,
+                strides,
+            } => {
+                let (parts, _) = buffer.as_chunks_mut();
+                apart(
+                    (start, length),
+                    shape,
+                    *numbers,
+                    (elements, strides.as_deref()),
+                    parts,
+                );
+                for part in &mut *parts {
+                    let last = part[length - 1];
+                    part[length..padded].fill(last);
+                }
+                return inputs.extend(parts.iter().map(|part| &part[..padded]));
+            }
         }
-        let padded = length.next_multiple_of(LANES);
         let last = buffer[length - 1];
         buffer[length..padded].fill(last);
-        &buffer[..padded]
-    }
-
-    /// Writes the elements of a block that starts at `start`.
-    fn gather(&self, start: usize, length: usize, shape: &[usize], buffer: &mut [T]) {
-        let Self::Stretched { elements, strides } = self else {
-            return;
-        };
-        let mut done = 0;
-        while done < length {
-            let mut place = start + done;
-            let mut row = None;
-            let mut first = 0;
-            for (&length, &stride) in shape.iter().zip(strides).rev() {
-                row.get_or_insert((length - place % length, stride));
-                first += place % length * stride;
-                place /= length;
-            }
-            let (rest, stride) = row.unwrap_or((1, 0));
-            let to = &mut buffer[done..length.min(done + rest)];
-            if stride == 0 {
-                to.fill(elements[first]);
-            } else {
-                to.copy_from_slice(&elements[first..first + to.len()]);
-            }
-            done += to.len();
-        }
+        inputs.push(&buffer[..padded]);
     }
 }
 
-/// Returns the results that each run of the loops computes: one run for all, or one for each input that is wanted. A
-/// loop for all is faster than several, since one more derivative costs less than the formula again.
-pub(super) fn runs<'a, T: Element>(
+/// Returns the strides of elements in row-major order along the axes of a shape that they are broadcast to.
+fn strides(own: &[usize], shape: &[usize]) -> Vec<usize> {
+    let mut stride = 1;
+    let own = own.iter().rev().map(|&length| {
+        let own = if length == 1 { 0 } else { stride };
+        stride *= length;
+        own
+    });
+    let mut strides: Vec<usize> = own.collect();
+    strides.resize(shape.len(), 0);
+    strides.reverse();
+    strides
+}
+
+/// Calls `copy` for each run of elements along the last axis, of `length` results from `start` on: with their range among
+/// these, and the place of the first element with the stride of the others.
+fn for_each_run(
+    (start, length): (usize, usize),
+    shape: &[usize],
+    strides: &[usize],
+    mut copy: impl FnMut(Range<usize>, (usize, usize)),
+) {
+    let mut done = 0;
+    while done < length {
+        let mut place = start + done;
+        let mut row = None;
+        let mut first = 0;
+        for (&length, &stride) in shape.iter().zip(strides).rev() {
+            row.get_or_insert((length - place % length, stride));
+            first += place % length * stride;
+            place /= length;
+        }
+        let (rest, stride) = row.unwrap_or((1, 0));
+        let end = length.min(done + rest);
+        copy(done..end, (first, stride));
+        done = end;
+    }
+}
+
+/// Takes `length` rows from `start` on apart.
+fn apart<T: Element>(
+    (start, length): (usize, usize),
+    shape: &[usize],
+    numbers: usize,
+    (elements, strides): (&[T], Option<&[usize]>),
+    parts: &mut [[T; BLOCK]],
+) {
+    let Some(strides) = strides else {
+        let (block, rest) = elements[start * numbers..].split_at(length * numbers);
+        take_apart(block, parts);
+        prefetch(&rest[..rest.len().min(block.len())]);
+        return;
+    };
+    // Broadcast rows are copied whole first, so that all of them are taken apart in one way.
+    let mut rows = Vec::with_capacity(length * numbers);
+    for_each_run((start, length), shape, strides, |to, (first, stride)| {
+        let own = &elements[first * numbers..];
+        if stride == 0 {
+            for _ in to {
+                rows.extend_from_slice(&own[..numbers]);
+            }
+        } else {
+            rows.extend_from_slice(&own[..to.len() * numbers]);
+        }
+    });
+    take_apart(&rows, parts);
+}
+
+/// Returns the items of the inputs and of the results of an evaluation, which repeat: of each component, the inputs and
+/// outputs, or the inputs or outputs alone.
+pub(super) fn items<T: Element>(
+    function: &dyn Loops<T>,
+    evaluation: Evaluation,
+) -> [[&'static [Item]; 2]; 2] {
+    let (inputs, outputs) = (function.inputs(), function.outputs());
+    match evaluation {
+        Evaluation::Partials { .. } => [[inputs, outputs]; 2],
+        Evaluation::Values | Evaluation::Tangents => [[inputs, &[]], [&[], outputs]],
+    }
+}
+
+/// Returns the items, over and over.
+pub(super) fn cycled(items: [&'static [Item]; 2]) -> impl Iterator<Item = Item> + Clone {
+    items.into_iter().flatten().copied().cycle()
+}
+
+/// Returns the results that each run of the loops computes: one run for all, or one for each group of inputs that are
+/// wanted. A loop for all is faster than several, since one more derivative costs less than the formula again.
+pub(super) fn runs<T: Element>(
     function: &dyn Loops<T>,
     evaluation: Evaluation,
     inputs: &[Option<ArrayViewD<'_, T>>],
-    wanted: &'a [bool],
-) -> impl Iterator<Item = Wanted> + use<'a, T> {
-    let (count, width) = (function.inputs(), function.inputs() + function.outputs());
-    let of_inputs = wanted[..count.min(wanted.len())].iter();
-    let is_few = of_inputs.filter(|is_wanted| **is_wanted).count() * 2 <= count;
-    let are_alone = evaluation == (Evaluation::Partials { order: 1 }) && is_few;
-    let whole = match evaluation {
-        Evaluation::Partials { order: 2 }
-            if !wanted[count..].contains(&true)
-                && inputs[width + count..].iter().all(Option::is_none) =>
-        {
-            Wanted::Inputs
-        }
-        _ => Wanted::All,
+    wanted: &[bool],
+) -> Vec<Wanted> {
+    let Evaluation::Partials { order } = evaluation else {
+        return vec![Wanted::All];
     };
-    let alone = (0..count).filter(move |&input| are_alone && wanted[input]);
-    alone
-        .map(Wanted::Input)
-        .chain((!are_alone).then_some(whole))
+    let (own, outputs) = (function.inputs(), function.outputs());
+    let (count, width) = (own.len(), own.len() + outputs.len());
+    let is_wanted = |input: &usize| {
+        let mut components = wanted[*input..].iter().step_by(width);
+        components.any(|is_wanted| *is_wanted)
+    };
+    let all = numbers(own);
+    let few = (0..count)
+        .filter(is_wanted)
+        .map(|input| own[input].numbers());
+    let are_few = few.sum::<usize>() * 2 <= all && all > 1;
+    let has_rows = || own.iter().any(|item| item.row().is_some());
+    if all > MOST_AT_ONCE || are_few && (order == 1 || has_rows()) {
+        let of_inputs = (0..count).filter(is_wanted);
+        let mut groups: Vec<usize> = of_inputs.flat_map(|input| groups(own, input)).collect();
+        // The derivatives with respect to gradients are the first group's.
+        let mut of_gradients = (count..wanted.len()).filter(|place| place % width >= count);
+        if of_gradients.any(|place| wanted[place]) && groups.first() != Some(&0) {
+            groups.insert(0, 0);
+        }
+        return groups.into_iter().map(Wanted::Group).collect();
+    }
+    let is_of_inputs = order == 2
+        && !wanted[count..].contains(&true)
+        && inputs[width + count..].iter().all(Option::is_none);
+    vec![if is_of_inputs {
+        Wanted::Inputs
+    } else {
+        Wanted::All
+    }]
 }
 
-/// Evaluates a formula on arrays that are broadcast to `shape`, where a missing one is zeros. Returns the results that
-/// are wanted, in row-major order.
+/// Evaluates a formula on arrays that are broadcast to `shape`, where a missing one is zeros. Those of rows, and the
+/// results that are rows, have a last axis more. Returns the results that are wanted, in row-major order.
 #[doc(hidden)]
 pub fn evaluate<T: Element>(
     function: &dyn Loops<T>,
@@ -167,80 +309,173 @@ pub fn evaluate<T: Element>(
     shape: &[usize],
     wanted: &[bool],
 ) -> Vec<Option<Vec<T>>> {
+    let [of_inputs, of_results] = items(function, evaluation);
     if let Evaluation::Partials { order } = evaluation {
-        let width = function.inputs() + function.outputs();
+        let (count, outputs) = (function.inputs().len(), function.outputs().len());
         let components = 1 << (order - 1);
-        let of_last = (components - 1) * width + function.inputs();
+        let of_last = (components - 1) * (count + outputs) + count;
         // The loops do not write these, and all that is wanted counts as written below.
         assert!(
-            wanted.len() == width * components && !wanted[of_last..].contains(&true),
+            wanted.len() == (count + outputs) * components && !wanted[of_last..].contains(&true),
             "a derivative with respect to the last direction of a gradient is the formula itself"
         );
     } else {
-        assert_eq!(wanted.len(), function.outputs(), "one for each output");
+        assert_eq!(
+            wanted.len(),
+            function.outputs().len(),
+            "one for each output"
+        );
     }
-    let Some(length) = size(shape) else {
+    let largest = cycled(of_results)
+        .zip(wanted)
+        .map(|(item, _)| item.numbers());
+    let largest = largest.max().unwrap_or(1);
+    let Some(length) = size(shape).filter(|length| length.checked_mul(largest).is_some()) else {
         panic!("an array of shape {shape:?} has more elements than there is memory for");
     };
-    let mut results: Vec<Option<Vec<T>>> = wanted
-        .iter()
-        .map(|&is_wanted| is_wanted.then(|| memory::take(length)))
+    let of_each = cycled(of_results).zip(wanted);
+    let mut results: Vec<Option<Vec<T>>> = of_each
+        .map(|(item, &is_wanted)| is_wanted.then(|| memory::take(length * item.numbers())))
         .collect();
-    let sources: Vec<Source<'_, T>> = inputs
-        .iter()
-        .map(|input| Source::new(input.as_ref(), shape))
-        .collect();
-    let is_stretched = |source: &Source<'_, T>| matches!(source, Source::Stretched { .. });
-    let longest = if sources.iter().any(is_stretched) {
+    let mut sources: Vec<Source<'_, T>> = Vec::with_capacity(inputs.len());
+    for (input, item) in inputs.iter().zip(cycled(of_inputs)) {
+        Source::of(input.as_ref(), item, shape, &mut sources);
+    }
+    let result_items = || cycled(of_results).zip(wanted);
+    let is_wanted_row = |(item, is_wanted): (Item, &bool)| *is_wanted && item.row().is_some();
+    let is_in_blocks =
+        |source: &Source<'_, T>| matches!(source, Source::Stretched { .. } | Source::Rows { .. });
+    let longest = if sources.iter().any(is_in_blocks) || result_items().any(is_wanted_row) {
         BLOCK
     } else {
         length
     };
-    for run in runs(function, evaluation, inputs, wanted) {
-        let is_computed = |&index: &usize| match run {
-            Wanted::Input(only) => index == only,
-            Wanted::All | Wanted::Inputs => wanted[index],
-        };
-        let mut slices: Vec<&mut [MaybeUninit<T>]> = results
-            .iter_mut()
-            .enumerate()
-            .filter(|(index, _)| is_computed(index))
-            .filter_map(|(_, result)| Some(&mut result.as_mut()?.spare_capacity_mut()[..length]))
-            .collect();
-        split_each_mut(&mut slices, 1, worth::FORMULA, |first, pieces| {
-            let count = pieces.first().map_or(0, |piece| piece.len());
-            let mut buffers = Source::buffers(&sources, count);
-            let mut written: Vec<&mut [MaybeUninit<T>]> = Vec::new();
-            written.resize_with(wanted.len(), Default::default);
-            let mut start = 0;
-            while start < count {
-                let length = match count - start {
-                    rest @ ..LANES => rest,
-                    rest => (rest - rest % LANES).min(longest),
-                };
-                let mut rest = &mut buffers[..];
-                let inputs: Vec<&[T]> = sources
-                    .iter()
-                    .map(|source| {
-                        let buffer;
-                        (buffer, rest) = take(&mut rest).split_at_mut(source.room(count));
-                        source.elements(first + start, length, shape, buffer)
-                    })
-                    .collect();
-                for (index, piece) in (0..wanted.len()).filter(is_computed).zip(&mut *pieces) {
-                    (written[index], *piece) = take(piece).split_at_mut(length);
-                }
-                function.run(evaluation, run, first + start, &inputs, &mut written);
-                start += length;
+    let runs = runs(function, evaluation, inputs, wanted);
+    let computed: Vec<usize> = result_items()
+        .filter(|(_, is_wanted)| **is_wanted)
+        .map(|(item, _)| item.numbers())
+        .collect();
+    let mut slices: Vec<(&mut [MaybeUninit<T>], usize)> = results
+        .iter_mut()
+        .flatten()
+        .zip(&computed)
+        .map(|(result, &row)| (&mut result.spare_capacity_mut()[..length * row], row))
+        .collect();
+    split_each_mut(
+        &mut slices,
+        worth::FORMULA / largest.max(1),
+        |first, pieces| {
+            Piece {
+                function,
+                evaluation,
+                runs: &runs,
+                sources: &sources,
+                shape,
+                first,
             }
-        });
-    }
-    for result in results.iter_mut().flatten() {
-        // SAFETY: the loops have written to all elements of what is wanted, `length` of each.
+            .run(longest, result_items(), pieces);
+        },
+    );
+    for (result, row) in results.iter_mut().flatten().zip(computed) {
+        // SAFETY: the loops have written to all elements of what is wanted, `length` of each, or so many rows.
         #[expect(unsafe_code, reason = "see above")]
         unsafe {
-            result.set_len(length);
+            result.set_len(length * row);
         }
     }
     results
+}
+
+/// The evaluation on a piece of the arrays.
+struct Piece<'a, 'b, T: Element> {
+    function: &'a dyn Loops<T>,
+    evaluation: Evaluation,
+    runs: &'a [Wanted],
+    sources: &'a [Source<'b, T>],
+    shape: &'a [usize],
+    /// The index of its first element among all.
+    first: usize,
+}
+
+impl<T: Element> Piece<'_, '_, T> {
+    /// Runs the loops over at most `longest` elements at a time.
+    fn run<'a>(
+        &self,
+        longest: usize,
+        results: impl Iterator<Item = (Item, &'a bool)> + Clone,
+        pieces: &mut [(&mut [MaybeUninit<T>], usize)],
+    ) {
+        let count = pieces.first().map_or(0, |(piece, row)| piece.len() / row);
+        let mut buffers = Source::buffers(self.sources, count);
+        let rows = results.clone().filter(|(_, is_wanted)| **is_wanted);
+        let rows = rows.filter_map(|(item, _)| item.row());
+        let mut parts = vec![MaybeUninit::uninit(); rows.sum::<usize>() * BLOCK];
+        let slices = self.sources.iter().map(Source::numbers).sum();
+        let mut start = 0;
+        while start < count {
+            let length = match count - start {
+                rest @ ..LANES => rest,
+                rest => (rest - rest % LANES).min(longest),
+            };
+            let mut rest = &mut buffers[..];
+            let mut inputs = Vec::with_capacity(slices);
+            for source in self.sources {
+                let buffer;
+                (buffer, rest) = take(&mut rest).split_at_mut(source.room(count));
+                let range = (self.first + start, length);
+                source.elements(range, self.shape, buffer, &mut inputs);
+            }
+            // While they are computed, the memory that they are put together in is on its way.
+            for (piece, row) in pieces.iter().filter(|(_, row)| *row > 1) {
+                prefetch(&piece[start * row..][..length * row]);
+            }
+            let mut written: Vec<&mut [MaybeUninit<T>]> = Vec::new();
+            let (mut rest, mut left) = (&mut parts[..], pieces.iter_mut());
+            for (item, is_wanted) in results.clone() {
+                if !is_wanted {
+                    written.extend((0..item.numbers()).map(|_| Default::default()));
+                    continue;
+                }
+                let Some((piece, _)) = left.next() else {
+                    break;
+                };
+                if item == Item::Number {
+                    written.push(piece[start..].split_at_mut(length).0);
+                    continue;
+                }
+                for _ in 0..item.numbers() {
+                    let part;
+                    (part, rest) = take(&mut rest).split_at_mut(BLOCK);
+                    written.push(&mut part[..length]);
+                }
+            }
+            for &run in self.runs {
+                let first = self.first + start;
+                self.function
+                    .run(self.evaluation, run, first, &inputs, &mut written);
+            }
+            together(results.clone(), (start, length), &mut parts, pieces);
+            start += length;
+        }
+    }
+}
+
+/// Puts the rows of results together.
+fn together<'a, T: Element>(
+    results: impl Iterator<Item = (Item, &'a bool)>,
+    (start, length): (usize, usize),
+    parts: &mut [MaybeUninit<T>],
+    pieces: &mut [(&mut [MaybeUninit<T>], usize)],
+) {
+    let items = results.filter(|(_, is_wanted)| **is_wanted);
+    let rows = items
+        .zip(pieces)
+        .filter(|((item, _), _)| item.row().is_some());
+    let mut parts = parts
+        .chunks_exact_mut(BLOCK)
+        .map(|part| &mut part[..length]);
+    for (_, (piece, row)) in rows {
+        let parts: Vec<_> = parts.by_ref().take(*row).collect();
+        put_together(&parts, &mut piece[start * *row..][..length * *row]);
+    }
 }

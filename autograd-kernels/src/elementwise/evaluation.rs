@@ -2,15 +2,16 @@
 
 use std::mem::MaybeUninit;
 
+use super::item::Item;
 use crate::element::Element;
 
 /// The number of elements that are computed at a time. Results are written to buffers of that size first: the compiler
 /// can see that these do not overlap with the inputs.
-pub(super) const BLOCK: usize = 256;
+pub(crate) const BLOCK: usize = 256;
 
 /// The elements of the widest register. Loops compute multiples of it: the last elements, computed one by one, would
 /// take the time of a whole register each.
-pub(super) const LANES: usize = 16;
+pub(crate) const LANES: usize = 16;
 
 /// The values or derivatives that loops compute.
 #[doc(hidden)]
@@ -30,8 +31,9 @@ pub enum Evaluation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
     All,
-    /// For `Partials` of order 1, the derivative with respect to this input alone.
-    Input(usize),
+    /// For `Partials`, the derivatives with respect to the components of the inputs in this group; and with respect to
+    /// the gradients' components, if it is the first.
+    Group(usize),
     /// For `Partials` of order 2, the derivatives with respect to the inputs themselves, where no gradient has a
     /// direction.
     Inputs,
@@ -40,11 +42,11 @@ pub enum Wanted {
 /// The loops of some formula.
 #[doc(hidden)]
 pub trait Loops<T: Element>: Send + Sync + sealed::Sealed {
-    /// Returns the number of inputs.
-    fn inputs(&self) -> usize;
+    /// Returns the items of the input tensors.
+    fn inputs(&self) -> &'static [Item];
 
-    /// Returns the number of outputs.
-    fn outputs(&self) -> usize;
+    /// Returns the items of the output tensors.
+    fn outputs(&self) -> &'static [Item];
 
     /// Returns how many times the formula can be differentiated.
     fn order(&self) -> usize;
@@ -55,9 +57,9 @@ pub trait Loops<T: Element>: Send + Sync + sealed::Sealed {
     /// Calls `note` with the name and the length of each list that has an entry for each element of the results.
     fn list_entries(&self, note: &mut dyn FnMut(&'static str, usize));
 
-    /// Writes all elements of the results that are `wanted` and not empty. Inputs have as many elements, rounded up to
-    /// a multiple of [`LANES`]; an input of at most [`BLOCK`] elements is the same in each block. `first` is the index
-    /// of the first element among all.
+    /// Writes all elements of the results that are `wanted` and not empty. Inputs and results have a slice for each
+    /// number of an item. Inputs have as many elements, rounded up to a multiple of [`LANES`]; an input of at most
+    /// [`BLOCK`] elements is the same in each block. `first` is the index of the first element among all.
     fn run(
         &self,
         evaluation: Evaluation,
@@ -69,9 +71,9 @@ pub trait Loops<T: Element>: Send + Sync + sealed::Sealed {
 }
 
 /// The results that loops write; empty where one is not wanted.
-pub(super) type Results<'a, 'b, T> = &'a mut [&'b mut [MaybeUninit<T>]];
+pub(crate) type Results<'a, 'b, T> = &'a mut [&'b mut [MaybeUninit<T>]];
 
-pub(super) mod sealed {
+pub(crate) mod sealed {
     /// `evaluate` trusts, in unsafe code, that the loops have written all results. Other types cannot promise that.
     pub trait Sealed {}
 }

@@ -2,6 +2,7 @@
 
 use super::dual::Dual;
 use super::entries::{Elements, Place};
+use super::item::Item;
 use crate::element::real::{Literal, Real};
 
 /// The formula of an elementwise function, of `I` numbers and with `O` results.
@@ -9,6 +10,12 @@ use crate::element::real::{Literal, Real};
 pub trait Formula<const I: usize, const O: usize>: Send + Sync {
     /// The entries of a block of elements, in the lists that have one for each element.
     type Entries;
+
+    /// The items of the input tensors, whose numbers are the inputs.
+    const INPUTS: &'static [Item] = &[Item::Number; I];
+
+    /// The items of the output tensors.
+    const OUTPUTS: &'static [Item] = &[Item::Number; O];
 
     /// Whether the inputs are angles, of which the formula has the sine or the cosine: loops may then tell the compiler
     /// that they are not large.
@@ -34,6 +41,77 @@ pub trait Formula<const I: usize, const O: usize>: Send + Sync {
 #[inline(always)]
 pub fn plain<R: Real>(number: R) -> f64 {
     number.plain()
+}
+
+/// Returns a row without its derivatives, like [`plain`].
+#[doc(hidden)]
+#[inline(always)]
+pub fn plain_row<R: Real, const N: usize>(row: [R; N]) -> [f64; N] {
+    let mut numbers = [0.0; N];
+    let mut number = 0;
+    while number < N {
+        numbers[number] = row[number].plain();
+        number += 1;
+    }
+    numbers
+}
+
+/// Returns a row of numbers that are not differentiated.
+#[doc(hidden)]
+#[inline(always)]
+pub fn from_plain<R: Real, const N: usize>(row: [f64; N]) -> [R; N] {
+    let mut numbers = [R::from(0.0); N];
+    let mut number = 0;
+    while number < N {
+        numbers[number] = R::from(row[number]);
+        number += 1;
+    }
+    numbers
+}
+
+/// Returns the row that starts at a place.
+#[doc(hidden)]
+#[inline(always)]
+pub fn row<R: Real, const I: usize, const N: usize>(numbers: &[R; I], start: usize) -> [R; N] {
+    let mut row = [R::from(0.0); N];
+    let mut number = 0;
+    while number < N {
+        row[number] = numbers[start + number];
+        number += 1;
+    }
+    row
+}
+
+/// Writes a row to the numbers from a place on.
+#[doc(hidden)]
+#[inline(always)]
+pub fn put<R: Real, const O: usize, const N: usize>(
+    numbers: &mut [R; O],
+    start: usize,
+    row: [R; N],
+) {
+    let mut number = 0;
+    while number < N {
+        numbers[start + number] = row[number];
+        number += 1;
+    }
+}
+
+/// Returns which numbers are those of items that are held.
+#[doc(hidden)]
+#[must_use]
+pub const fn held<const I: usize>(items: &[Item], is_held: &[bool]) -> [bool; I] {
+    let mut held = [false; I];
+    let (mut item, mut start) = (0, 0);
+    while item < items.len() {
+        let end = start + items[item].numbers();
+        while start < end {
+            held[start] = is_held[item];
+            start += 1;
+        }
+        item += 1;
+    }
+    held
 }
 
 /// Calls `note` with the type and the size of a value.

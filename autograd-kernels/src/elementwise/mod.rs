@@ -5,6 +5,16 @@
 //! numbers that a formula is called with, `work` computes a block of elements at a time, for an [`Evaluation`].
 //! [`evaluate`] runs the loops over arrays of any layout, on all threads, whatever the formula is.
 //!
+//! # Rows
+//!
+//! A tensor has a number or a row of numbers for each element: its [`Item`]. To the loops, a row of N numbers is N
+//! inputs, or N outputs: each is a slice, and the lanes of a register are rows. [`evaluate`] takes a block of rows
+//! apart before a loop and puts its results together after it, while both are in the fastest cache (`interleaved`).
+//!
+//! A pass that needs derivatives with respect to few inputs runs a loop for each *group* of them, with no other
+//! tangents. A group is never of two tensors, and is small enough for registers. A formula with more numbers than fit
+//! is differentiated by groups alone.
+//!
 //! # Partial derivatives
 //!
 //! Let f have the inputs x and the outputs y, and let g be gradients of y. A backward pass needs the derivatives, with
@@ -27,21 +37,27 @@
 )]
 
 mod blocks;
-mod dual;
-mod entries;
+pub(crate) mod dual;
+pub(crate) mod entries;
 mod evaluate;
-mod evaluation;
+pub(crate) mod evaluation;
 mod floats;
 mod formula;
-mod order;
+mod groups;
+mod interleaved;
+mod item;
+pub(crate) mod order;
+mod pairs;
 pub mod unary;
-mod work;
+pub(crate) mod work;
 
 pub use blocks::Blocks;
 pub use entries::{Elements, Entries, Place, entries};
 pub use evaluate::evaluate;
 pub use evaluation::{Evaluation, Loops};
-pub use formula::{Formula, list_value, plain, pulled_back};
+pub use formula::{Formula, from_plain, held, list_value, plain, plain_row, pulled_back, put, row};
+pub use item::{Item, MOST_NUMBERS};
+pub use pairs::{evaluate_reduced, evaluate_sums};
 pub use unary::{Unary, UnaryLoops};
 
 #[cfg(test)]

@@ -8,6 +8,9 @@ use crate::element::real::Real;
 
 /// A choice of the inputs that are variables.
 pub(super) trait Variables {
+    /// The first input that is a variable.
+    const START: usize;
+
     /// Returns the place of an input among the variables.
     fn place(input: usize) -> Option<usize>;
 }
@@ -15,23 +18,16 @@ pub(super) trait Variables {
 pub(super) struct AllInputs;
 
 impl Variables for AllInputs {
+    const START: usize = 0;
+
     #[inline(always)]
     fn place(input: usize) -> Option<usize> {
         Some(input)
     }
 }
 
-pub(super) struct OneInput<const INDEX: usize>;
-
-impl<const INDEX: usize> Variables for OneInput<INDEX> {
-    #[inline(always)]
-    fn place(input: usize) -> Option<usize> {
-        if input == INDEX { Some(0) } else { None }
-    }
-}
-
 /// The order of derivatives: at order n, the pairing has been differentiated along n − 1 directions.
-pub(super) trait Order {
+pub(crate) trait Order {
     /// The components of a number.
     type Of<X: Copy>: Copy + AsRef<[X]> + AsMut<[X]>;
 
@@ -51,7 +47,7 @@ pub(super) trait Order {
 
 macro_rules! orders {
     ($($Order:ident: $count:literal, $Number:ty, $number:expr, $components:expr;)*) => {$(
-        pub(super) struct $Order;
+        pub(crate) struct $Order;
 
         impl Order for $Order {
             type Of<X: Copy> = [X; $count];

@@ -8,7 +8,7 @@ use super::dual::Dual;
 use super::entries::{Elements, Place};
 use super::evaluation::{BLOCK, LANES, Results};
 use super::formula::Formula;
-use super::order::{AllInputs, Order, Variables};
+use super::order::{Order, Variables};
 use crate::element::Element;
 use crate::element::number::Number;
 use crate::loops::wide::Loop;
@@ -88,7 +88,7 @@ impl Part {
 /// them, which depends on how a program is divided into units; a check that stays makes the last elements of each
 /// block run one by one.
 #[derive(Clone, Copy)]
-struct Input<'a, T>(&'a [T]);
+pub(crate) struct Input<'a, T>(pub(crate) &'a [T]);
 
 impl<T: Copy> Input<'_, T> {
     /// Returns the element at a place.
@@ -97,7 +97,7 @@ impl<T: Copy> Input<'_, T> {
     /// The place is one of the part that the input was made for.
     #[expect(unsafe_code, reason = "see above")]
     #[inline(always)]
-    unsafe fn at(self, place: Place) -> T {
+    pub(crate) unsafe fn at(self, place: Place) -> T {
         // SAFETY: the slice has as many elements as the part has places.
         unsafe { *self.0.get_unchecked(place.0) }
     }
@@ -108,7 +108,7 @@ fn length<T>(results: &[&mut [MaybeUninit<T>]]) -> usize {
     results.iter().map(|result| result.len()).max().unwrap_or(0)
 }
 
-type Block<T> = [MaybeUninit<T>; BLOCK];
+pub(crate) type Block<T> = [MaybeUninit<T>; BLOCK];
 
 /// The most slices that are read beside a result that is written directly. Such a loop first compares the addresses of
 /// all with that of the result, which for more slices takes longer than to copy a block.
@@ -122,7 +122,7 @@ pub(super) trait Sink<T> {
 
 /// Writes an element of a block.
 #[inline(always)]
-fn write<T>(block: &mut Block<T>, at: Place, element: T) {
+pub(crate) fn write<T>(block: &mut Block<T>, at: Place, element: T) {
     // SAFETY: places are less than the length of a block.
     #[expect(unsafe_code, reason = "see above")]
     let place = unsafe { block.get_unchecked_mut(at.0) };
@@ -191,31 +191,39 @@ impl<T: Element, W: Work<T>, const N: usize> Loop for OneComponent<'_, '_, T, W,
     }
 }
 
-/// A loop that computes derivatives with respect to all components of inputs and gradients.
-pub(super) struct AllComponents<'a, 'b, T, F, D, const I: usize, const O: usize>(
-    pub(super) PartialWork<'a, T, F, D, AllInputs, I, O, I, false>,
+/// A loop that computes derivatives with respect to all components of the variables and of the gradients.
+pub(super) struct AllComponents<'a, 'b, T, F, D, V, const I: usize, const O: usize, const N: usize>(
+    pub(super) PartialWork<'a, T, F, D, V, I, O, N, false>,
     pub(super) Results<'a, 'b, T>,
 );
 
-impl<T, F, D, const I: usize, const O: usize> Loop for AllComponents<'_, '_, T, F, D, I, O>
+impl<T, F, D, V, const I: usize, const O: usize, const N: usize> Loop
+    for AllComponents<'_, '_, T, F, D, V, I, O, N>
 where
     T: Element,
     F: Formula<I, O>,
     D: Order,
+    V: Variables,
 {
     #[inline(always)]
     fn run(self) {
         let Self(work, results) = self;
         for part in Part::all(length(results)) {
-            let mut blocks = Components::<T, D, I, O> {
-                of_inputs: D::filled([[MaybeUninit::uninit(); BLOCK]; I]),
+            let mut blocks = Components::<T, D, N, O> {
+                of_inputs: D::filled([[MaybeUninit::uninit(); BLOCK]; N]),
                 of_gradients: D::filled([[MaybeUninit::uninit(); BLOCK]; O]),
             };
             work.each(part, &mut blocks);
             for component in 0..D::COUNT {
                 let (to_inputs, to_gradients) = results[component * (I + O)..].split_at_mut(I);
-                part.copy(&blocks.of_inputs.as_ref()[component], to_inputs);
-                part.copy(&blocks.of_gradients.as_ref()[component], to_gradients);
+                part.copy(
+                    &blocks.of_inputs.as_ref()[component],
+                    &mut to_inputs[V::START..],
+                );
+                // The first group's loop has them.
+                if V::START == 0 {
+                    part.copy(&blocks.of_gradients.as_ref()[component], to_gradients);
+                }
             }
         }
     }
@@ -399,7 +407,7 @@ where
                 }
                 let mut output = 0;
                 // The derivative with respect to the last direction is the formula itself, and is never wanted.
-                while !ALONE && others > 0 && output < O {
+                while !ALONE && V::START == 0 && others > 0 && output < O {
                     let derivative = outputs[output].as_ref()[others].value;
                     sink.put(component, N + output, at, derivative.element());
                     output += 1;

@@ -3,5 +3,4 @@
 #[cfg(feature = "ops")]
 pub(crate) mod contract;
 pub(crate) mod gemm;
-#[cfg(feature = "ops")]
 pub(crate) mod linalg;

@@ -149,33 +149,38 @@ pub fn split_mut<T: Send>(
         "{} cannot be cut into rows of {row}",
         counted(elements.len(), "element", "elements")
     );
-    split_each_mut(&mut [elements], row, at_least, |first, pieces| {
-        work(first, pieces[0]);
+    split_each_mut(&mut [(elements, row)], at_least, |first, pieces| {
+        work(first, pieces[0].0);
     });
 }
 
-/// Calls `work` as [`split_mut`] does, with a piece of each of several slices of one length.
+/// Calls `work` as [`split_mut`] does, with a piece of each of several slices, which have the same number of rows. Each
+/// slice is given with the length of its rows.
 pub(crate) fn split_each_mut<T: Send>(
-    slices: &mut [&mut [T]],
-    row: usize,
+    slices: &mut [(&mut [T], usize)],
     at_least: usize,
-    work: impl Fn(usize, &mut [&mut [T]]) + Sync,
+    work: impl Fn(usize, &mut [(&mut [T], usize)]) + Sync,
 ) {
-    let rows = slices.first().map_or(0, |slice| slice.len() / row.max(1));
+    let rows = slices
+        .first()
+        .map_or(0, |(slice, row)| slice.len() / (*row).max(1));
     let threads = threads();
     let parts = parts(threads, rows, at_least);
     if parts < 2 {
         return work(0, slices);
     }
-    let mut rest: Vec<&mut [T]> = slices.iter_mut().map(|slice| &mut **slice).collect();
+    let mut rest: Vec<(&mut [T], usize)> = slices
+        .iter_mut()
+        .map(|(slice, row)| (&mut **slice, *row))
+        .collect();
     let pieces: Vec<_> = (0..parts)
         .map(|part| {
             let range = share(rows, parts, part);
             let mut pieces = Vec::with_capacity(rest.len());
-            for slice in &mut rest {
-                let (piece, after) = std::mem::take(slice).split_at_mut(range.len() * row);
+            for (slice, row) in &mut rest {
+                let (piece, after) = std::mem::take(slice).split_at_mut(range.len() * *row);
                 *slice = after;
-                pieces.push(piece);
+                pieces.push((piece, *row));
             }
             Mutex::new((range.start, pieces))
         })
@@ -185,6 +190,34 @@ pub(crate) fn split_each_mut<T: Send>(
         let mut pieces = locked(&pieces[part]);
         let (first, pieces) = &mut *pieces;
         work(*first, pieces);
+    });
+}
+
+/// Returns ranges that together are `0..count`, for [`each_part`]: at most one for each thread, each a multiple of `unit`
+/// but for the last one, and of at least `at_least` units if there are several.
+pub(crate) fn shares(count: usize, unit: usize, at_least: usize) -> Vec<Range<usize>> {
+    let (units, threads) = (count.div_ceil(unit), threads());
+    let parts = parts(threads, units, at_least).min(threads);
+    let range = |part| {
+        let units = share(units, parts, part);
+        units.start * unit..count.min(units.end * unit)
+    };
+    (0..parts).map(range).collect()
+}
+
+/// Calls `work` with each part, on several threads if there are several.
+pub(crate) fn each_part<P: Send>(parts: Vec<P>, work: impl Fn(P) + Sync) {
+    if parts.len() < 2 {
+        return parts.into_iter().for_each(work);
+    }
+    let parts: Vec<_> = parts
+        .into_iter()
+        .map(|part| Mutex::new(Some(part)))
+        .collect();
+    in_parts(threads(), parts.len(), &|index| {
+        // Each part is taken once.
+        let part = locked(&parts[index]).take();
+        part.into_iter().for_each(&work);
     });
 }
 

@@ -4,11 +4,12 @@
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::ext::IdentExt as _;
-use syn::{Attribute, FnArg, Ident, Pat, ReturnType, Signature, Type, parse_quote};
+use syn::{Attribute, Expr, FnArg, Ident, Pat, ReturnType, Signature, Type, parse_quote};
 
+use super::items::Items;
 use super::short::{OF_BOTH, OF_THE_BODY, is_one_of, whole};
 use super::tokens::{at, local, number, tuple};
-use super::{apply, probes};
+use super::{apply, pairs, probes, scan};
 use crate::docs;
 use crate::model::{Definition, Elementwise, Forward, FreeFunction, FunctionModel, Replaced};
 use crate::spell::{lasting, owned};
@@ -150,12 +151,19 @@ fn gradient(
     } else {
         elementwise.number.to_token_stream()
     };
+    let item = |row: Option<&Expr>| match row {
+        None => number.clone(),
+        Some(length) => quote!([#number; #length]),
+    };
     let parameters = names.iter().map(|name| {
         let value = elementwise.type_of(name);
-        let ty = value.map_or_else(|| number.clone(), ToTokens::to_token_stream);
+        let ty = value.map_or_else(|| item(elementwise.row(name)), ToTokens::to_token_stream);
         quote!(#name: #ty)
     });
-    let returned = tuple(inputs.iter().map(|_| number.clone()));
+    let returned = inputs
+        .iter()
+        .map(|&input| item(elementwise.rows[input].as_ref()));
+    let returned = tuple(returned);
     let (name, expression) = (gradient_name(index), whole(expression));
     if *once {
         let alias = &elementwise.number;
@@ -199,8 +207,8 @@ pub(super) fn loops(
         let ty = lasting(&Type::Verbatim(owned(&Passing::of(ty))));
         quote!(#name: #ty)
     });
-    let (inputs, outputs) = (elementwise.inputs.len(), elementwise.outputs);
-    let numbers = numbered("x", inputs);
+    let (of_inputs, of_outputs) = (Items::inputs(elementwise), Items::outputs(elementwise));
+    let numbers = of_inputs.names("x");
     let arguments = elementwise.formula.inputs.iter().filter_map(|argument| {
         let FnArg::Typed(parameter) = argument else {
             return None;
@@ -213,13 +221,19 @@ pub(super) fn loops(
     let units = definition.generics.type_params().map(|_| quote!(()));
     let function = formula_function(elementwise);
     let call = quote!(<#ident<#(#units),*>>::#function(#(#arguments),*));
-    let results = numbered("y", outputs);
+    let results = of_outputs.names("y");
     let body = if returns_tuple(elementwise) {
-        quote!(let (#(#results,)*) = #call; [#(#results),*])
+        let put = of_outputs.put_together(&results, p);
+        quote!(let (#(#results,)*) = #call; #put)
+    } else if elementwise.has_rows() {
+        let put = of_outputs.put_together(&results, p);
+        quote!(let #(#results)* = #call; #put)
     } else {
         quote!([#call])
     };
-    let (inputs, outputs) = (number(inputs), number(outputs));
+    let (inputs, outputs) = (of_inputs.count(), of_outputs.count());
+    let (numbers, taken) = (of_inputs.pattern("x"), of_inputs.taken_apart("x", p));
+    let lists_of_items = lists_of_items(&of_inputs, &of_outputs, p);
     let real = local("R");
     let gradients = (!elementwise.replaced.is_empty())
         .then(|| gradients_formula(definition, elementwise, forward, p));
@@ -234,22 +248,28 @@ pub(super) fn loops(
         block_of_entries().map(ToTokens::into_token_stream)
     };
     let block = entries_of(elementwise, p);
+    let assertion = few_numbers(elementwise, p);
+    let weights = pairs::weights(definition, elementwise, p);
     quote! {
+        #assertion
+
         struct #name { #(#fields),* }
 
         impl #p::Formula<#inputs, #outputs> for #name {
             #block
+            #lists_of_items
 
             #[inline(always)]
             fn at<#real: #p::Real>(
                 &self,
                 #entries: &Self::Entries,
                 #at: #p::Place,
-                [#(#numbers),*]: [#real; #inputs],
+                #numbers: [#real; #inputs],
             ) -> [#real; #outputs]
             where
                 f64: #p::Literal<#real>,
             {
+                #taken
                 #body
             }
 
@@ -258,7 +278,19 @@ pub(super) fn loops(
         }
 
         #gradients
+        #weights
     }
+}
+
+/// Generates the items of the inputs and of the outputs, where some are rows.
+fn lists_of_items(inputs: &Items<'_>, outputs: &Items<'_>, p: &TokenStream) -> Option<TokenStream> {
+    (inputs.has_rows() || outputs.has_rows()).then(|| {
+        let (inputs, outputs) = (inputs.list(p), outputs.list(p));
+        quote! {
+            const INPUTS: &'static [#p::Item] = #inputs;
+            const OUTPUTS: &'static [#p::Item] = #outputs;
+        }
+    })
 }
 
 /// Generates the function that lists the values, where there are any.
@@ -322,6 +354,10 @@ fn list_entries(elementwise: &Elementwise, note: &Ident) -> Option<TokenStream> 
 }
 
 /// Generates the gradients as a formula of the inputs and of the outputs' gradients, where some are given.
+#[expect(
+    clippy::too_many_lines,
+    reason = "one function is generated, whose parts share their variables"
+)]
 fn gradients_formula(
     definition: &Definition,
     elementwise: &Elementwise,
@@ -330,11 +366,12 @@ fn gradients_formula(
 ) -> TokenStream {
     let formula = formula_name(&definition.ident);
     let name = gradients_name(&definition.ident);
-    let (inputs, outputs) = (elementwise.inputs.len(), elementwise.outputs);
+    let (of_inputs, of_outputs) = (Items::inputs(elementwise), Items::outputs(elementwise));
+    let of_both = Items::both(elementwise);
     let (x, g, y) = (
-        numbered("x", inputs),
-        numbered("g", outputs),
-        numbered("y", outputs),
+        of_inputs.names("x"),
+        of_outputs.names("g"),
+        of_outputs.names("y"),
     );
     let units: Vec<_> = definition
         .generics
@@ -346,7 +383,8 @@ fn gradients_formula(
         let mut given = elementwise.replaced.iter();
         !elementwise.differentiable[input] || given.any(|given| given.inputs.contains(&input))
     };
-    let held = (0..inputs).map(is_held);
+    let inputs_count = elementwise.inputs.len();
+    let held = (0..inputs_count).map(is_held);
     let (sums, [entries, at]) = (local("sums"), block_of_entries());
     let real = local("R");
     let of = elementwise.replaced.iter().enumerate();
@@ -354,32 +392,75 @@ fn gradients_formula(
     let steps = of.map(|(index, given)| {
         let arguments = given.names.iter().map(|name| {
             let number = name_of(name, elementwise, forward, [&x, &g, &y]);
-            let number = number.map(|number| {
-                if given.once {
-                    quote!(#p::plain(#number))
-                } else {
-                    number.to_token_stream()
-                }
+            let number = number.map(|number| match (given.once, elementwise.row(name)) {
+                (false, _) => number.to_token_stream(),
+                (true, None) => quote!(#p::plain(#number)),
+                (true, Some(_)) => quote!(#p::plain_row(#number)),
             });
             number.or_else(|| value(name, elementwise, &quote!(self.0)))
         });
         let function = gradient_name(index);
         let call = quote!(#call::#function(#(#arguments),*));
-        let places = given.inputs.iter().map(|&input| number(input));
-        let places = places.map(|place| quote!(#sums[#place]));
-        if given.once {
-            let plain = numbered("plain", given.inputs.len());
-            let pattern = tuple(plain.iter().map(ToTokens::to_token_stream));
-            return quote! {
-                let #pattern = #call;
-                #(#places = <#real as ::core::convert::From<f64>>::from(#plain);)*
-            };
+        let is_row = |input: &usize| of_inputs.row(*input).is_some();
+        if !given.once && !given.inputs.iter().any(is_row) {
+            let places = given.inputs.iter().map(|&input| of_inputs.start(input));
+            let places = tuple(places.map(|place| quote!(#sums[#place])));
+            return quote!(#places = #call;);
         }
-        let places = tuple(places);
-        quote!(#places = #call;)
+        let results = numbered(
+            if given.once { "plain" } else { "given" },
+            given.inputs.len(),
+        );
+        let pattern = tuple(results.iter().map(ToTokens::to_token_stream));
+        let puts = given.inputs.iter().zip(&results).map(|(input, result)| {
+            let result = match (given.once, is_row(input)) {
+                (false, _) => result.to_token_stream(),
+                (true, false) => quote!(<#real as ::core::convert::From<f64>>::from(#result)),
+                (true, true) => quote!(#p::from_plain::<#real, _>(#result)),
+            };
+            of_inputs.put(*input, &sums, &result, p)
+        });
+        quote! {
+            let #pattern = #call;
+            #(#puts)*
+        }
     });
-    let (both, of_outputs) = (number(inputs + outputs), number(outputs));
-    let (inputs, elements) = (number(inputs), local("elements"));
+    let numbers = of_both.pattern("all");
+    let (both, inputs, outputs) = (of_both.count(), of_inputs.count(), of_outputs.count());
+    let (computed, taken, held) = if of_both.has_rows() {
+        let all = local("all");
+        let taken = [("x", &of_inputs, 0), ("g", &of_outputs, inputs_count)];
+        let taken = taken.map(|(name, items, before)| {
+            let (pattern, parts) = (items.pattern(name), items.taken_apart(name, p));
+            let (start, count) = (of_both.start(before), items.count());
+            quote! {
+                let #pattern: [#real; #count] = #p::row(&#all, #start);
+                #parts
+            }
+        });
+        let list = of_inputs.list(p);
+        let held = quote!(const { #p::held::<#inputs>(#list, &[#(#held),*]) });
+        // The arrays are passed as they are.
+        (
+            quote!(#p::row(&#all, 0), #p::row(&#all, #inputs)),
+            quote!(#(#taken)*),
+            held,
+        )
+    } else {
+        (
+            quote!([#(#x),*], [#(#g),*]),
+            TokenStream::new(),
+            quote!([#(#held),*]),
+        )
+    };
+    let (results, taken_results) = (of_outputs.pattern("y"), of_outputs.taken_apart("y", p));
+    let names = if of_both.has_rows() {
+        numbers
+    } else {
+        quote!([#(#x,)* #(#g),*])
+    };
+    let items = lists_of_items(&of_both, &of_inputs, p);
+    let elements = local("elements");
     let note = local("note");
     let list = list_values(
         elementwise,
@@ -390,7 +471,8 @@ fn gradients_formula(
         struct #name(#formula);
 
         impl #p::Formula<#both, #inputs> for #name {
-            type Entries = <#formula as #p::Formula<#inputs, #of_outputs>>::Entries;
+            type Entries = <#formula as #p::Formula<#inputs, #outputs>>::Entries;
+            #items
 
             #[inline(always)]
             fn entries(&self, #elements: #p::Elements) -> Self::Entries {
@@ -403,13 +485,15 @@ fn gradients_formula(
                 &self,
                 #entries: &Self::Entries,
                 #at: #p::Place,
-                [#(#x,)* #(#g),*]: [#real; #both],
+                #names: [#real; #both],
             ) -> [#real; #inputs]
             where
                 f64: #p::Literal<#real>,
             {
-                let (mut #sums, [#(#y),*]) =
-                    #p::pulled_back(&self.0, #entries, #at, [#(#x),*], [#(#g),*], [#(#held),*]);
+                #taken
+                let (mut #sums, #results) =
+                    #p::pulled_back(&self.0, #entries, #at, #computed, #held);
+                #taken_results
                 #(#steps)*
                 #sums
             }
@@ -476,28 +560,62 @@ pub(super) fn functions(
 ) -> TokenStream {
     let (vis, sig, docs) = (&free.vis, &free.kernel, docs::short_kernel(free));
     let inputs = &elementwise.inputs;
-    let (outputs, order) = (elementwise.outputs, elementwise.order);
+    let (of_inputs, of_outputs) = (Items::inputs(elementwise), Items::outputs(elementwise));
     let formula = made(&model.definition, elementwise);
-    let loops = blocks([inputs.len(), outputs, order], &formula, p);
-    let results = numbered("y", outputs);
-    let returned = if returns_tuple(elementwise) {
-        quote!((#(#results,)*))
-    } else {
-        quote!(#(#results)*)
+    let order = elementwise.order;
+    let loops = match &elementwise.scan {
+        Some(_) => scan::loops(elementwise, &formula, p),
+        None => blocks([&of_inputs, &of_outputs], order, &formula, p),
     };
+    let results = of_outputs.names("y");
+    let returned = |ranked: &TokenStream| {
+        let results = results.iter().map(|result| {
+            if elementwise.has_ranks() {
+                quote!(#p::#ranked(#result))
+            } else {
+                result.to_token_stream()
+            }
+        });
+        if returns_tuple(elementwise) {
+            quote!((#(#results,)*))
+        } else {
+            quote!(#(#results)*)
+        }
+    };
+    // Tensors with rows have one axis more, and so have those with steps.
+    let (tensors, arrays) = if elementwise.has_ranks() {
+        let tensors = inputs.iter().map(|input| quote!(#p::dynamic(#input)));
+        let arrays = inputs.iter().map(|input| quote!(#input.into_dyn()));
+        (quote!([#(#tensors),*]), quote!([#(#arrays),*]))
+    } else {
+        (quote!([#(#inputs),*]), quote!([#(#inputs),*]))
+    };
+    let (of_tensors, of_arrays) = (returned(&quote!(ranked)), returned(&quote!(ranked_array)));
+    if let Some(pairs) = &elementwise.pairs {
+        return pairs::functions(model, free, (elementwise, pairs), &loops, p);
+    }
     let derivatives = derivatives(model, elementwise, p);
     let places = (0..inputs.len()).filter(|&input| elementwise.differentiable[input]);
     let places = places.map(number);
     let probes = probes::statements(model, p);
+    let (applied, computed) = match &elementwise.scan {
+        Some(scan) => scan::calls(model, elementwise, scan, [&loops, &tensors, &arrays], p),
+        None => (
+            quote! {
+                #p::Elementwise::<Self>::apply(
+                    #loops,
+                    #derivatives,
+                    #tensors,
+                    &[#(#places),*],
+                )
+            },
+            quote!(#p::values(&<Self as #p::Function>::SIGNATURE, &#loops, &#arrays)),
+        ),
+    };
     let apply = quote! {
         #probes
-        let [#(#results),*] = #p::Elementwise::<Self>::apply(
-            #loops,
-            #derivatives,
-            [#(#inputs),*],
-            &[#(#places),*],
-        );
-        #returned
+        let [#(#results),*] = #applied;
+        #of_tensors
     };
     let apply = apply::method(&model.forward, &docs::apply(model), &apply, p);
     quote! {
@@ -505,13 +623,37 @@ pub(super) fn functions(
         #[track_caller]
         #[allow(dead_code, clippy::needless_pass_by_value)]
         #vis #sig {
-            let [#(#results),*] =
-                #p::values(<Self as #p::Function>::NAME, &#loops, &[#(#inputs),*]);
-            #returned
+            let [#(#results),*] = #computed;
+            #of_arrays
         }
 
         #apply
     }
+}
+
+/// Generates the check that there are not more numbers than the runtime has loops for, where a length is a constant that
+/// only the compiler knows.
+fn few_numbers(elementwise: &Elementwise, p: &TokenStream) -> Option<TokenStream> {
+    let lengths = elementwise
+        .rows
+        .iter()
+        .chain(&elementwise.outputs)
+        .flatten();
+    let mut unknown = lengths
+        .filter(|length| !matches!(length, Expr::Lit(_)))
+        .peekable();
+    let span = at(*unknown.peek()?);
+    let counts =
+        [Items::inputs(elementwise), Items::outputs(elementwise)].map(|items| items.count());
+    let [inputs, outputs] = counts;
+    let message =
+        "an elementwise function takes and returns at most 64 numbers, and a row has at least one";
+    Some(quote_spanned! {span=>
+        const _: () = ::core::assert!(
+            #inputs <= #p::MOST_NUMBERS && #outputs <= #p::MOST_NUMBERS #(&& #unknown > 0)*,
+            #message
+        );
+    })
 }
 
 /// Returns what makes derivatives of the loops: they are those of the formula, or those that are given.
@@ -520,9 +662,9 @@ fn derivatives(model: &FunctionModel, elementwise: &Elementwise, p: &TokenStream
         return quote!(#p::Derivatives::Generated);
     }
     let (name, loops) = (gradients_name(&model.definition.ident), local("loops"));
-    let (inputs, outputs) = (elementwise.inputs.len(), elementwise.outputs);
-    let sizes = [inputs + outputs, inputs, elementwise.order - 1];
-    let gradients = blocks(sizes, &quote!(#name(#loops.0)), p);
+    let (both, inputs) = (Items::both(elementwise), Items::inputs(elementwise));
+    let order = elementwise.order - 1;
+    let gradients = blocks([&both, &inputs], order, &quote!(#name(#loops.0)), p);
     quote!(|#loops| #p::Derivatives::Given(#gradients))
 }
 
@@ -530,11 +672,11 @@ fn gradients_name(ident: &Ident) -> Ident {
     format_ident!("{ident}Gradients", span = at(ident))
 }
 
-fn formula_name(ident: &Ident) -> Ident {
+pub(super) fn formula_name(ident: &Ident) -> Ident {
     format_ident!("{ident}Formula", span = at(ident))
 }
 
-fn returns_tuple(elementwise: &Elementwise) -> bool {
+pub(super) fn returns_tuple(elementwise: &Elementwise) -> bool {
     let output = &elementwise.formula.output;
     matches!(output, ReturnType::Type(_, ty) if matches!(peel(ty), Type::Tuple(_)))
 }
@@ -561,8 +703,13 @@ fn made(definition: &Definition, elementwise: &Elementwise) -> TokenStream {
     quote!(#name { #(#fields),* })
 }
 
-/// Returns the loops of a formula of so many inputs and outputs, to this order.
-fn blocks(sizes: [usize; 3], formula: &TokenStream, p: &TokenStream) -> TokenStream {
-    let sizes = sizes.map(number);
-    quote!(#p::Blocks::<_, #(#sizes),*>(#formula))
+/// Returns the loops of a formula of these inputs and outputs, to this order.
+pub(super) fn blocks(
+    items: [&Items<'_>; 2],
+    order: usize,
+    formula: &TokenStream,
+    p: &TokenStream,
+) -> TokenStream {
+    let ([inputs, outputs], order) = (items.map(Items::count), number(order));
+    quote!(#p::Blocks::<_, #inputs, #outputs, #order>(#formula))
 }

@@ -50,9 +50,13 @@ pub(crate) fn function(
     let output_shape =
         (!forward.shapes.are_none()).then(|| shapes::method(forward, &attributes, &inert(), p));
     let signature = signature::fallback(definition, forward, p);
-    let needs_input_grad = context::needs_input_grad(definition, forward);
     let functions = quote!(#gradients #apply #batch #output_shape);
     let impls = impls(definition, forward, &root, [&functions, &signature]);
+    if definition.kind.elementwise().is_some() {
+        // It has no functions that ask for anything.
+        return quote!(#item #errors #impls);
+    }
+    let needs_input_grad = context::needs_input_grad(definition, forward);
     let context = context::fallback(definition, forward, &root);
     let name = validate::struct_of_gradients(definition);
     let gradients = has_word(stripped.clone(), &name)

@@ -17,7 +17,8 @@
 //! - [`signature`]: the description that can be looked at when the program runs.
 //! - [`catalogue`]: the entry in the list of all functions of a program.
 //! - [`gradcheck`]: the test that was asked for.
-//! - [`elementwise`]: the formula of an elementwise function, and what runs it.
+//! - [`elementwise`], [`items`]: the formula of an elementwise function, and what runs it.
+//! - [`scan`]: what runs the formula of a scan.
 //! - [`short`]: the type and the functions that the short form only implies.
 //! - [`fallback`]: all that in a form without effect, when there are mistakes.
 //!
@@ -39,9 +40,12 @@ pub(crate) mod fallback;
 mod forward_mode;
 mod gradcheck;
 mod interface;
+mod items;
+mod pairs;
 mod probes;
 mod residual;
 mod save;
+mod scan;
 mod shapes;
 mod short;
 mod signature;

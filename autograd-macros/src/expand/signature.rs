@@ -7,7 +7,7 @@ use syn::ext::IdentExt as _;
 
 use super::tokens::{local, number};
 use crate::docs;
-use crate::model::{Definition, Forward, FunctionModel, Input, Order, Saved};
+use crate::model::{Definition, Elementwise, Forward, FunctionModel, Input, Order, Saved};
 use crate::types::Kind;
 
 /// Generates the signature of a function, as a constant of the block, which has no parameters: the list of all
@@ -24,13 +24,25 @@ pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
         let inputs = inputs.map(|(input, _)| input.name.unraw().to_string());
         quote!(#p::SavedSignature::new(#name, &[#(#inputs),*]))
     });
-    let saved = quote!(#(#saved,)* #equations);
-    let signature = new(&model.definition, &model.forward, &saved, p);
+    let elementwise = model.definition.kind.elementwise();
+    // The states of some steps are saved too.
+    let states = elementwise
+        .filter(|formula| formula.scan.is_some())
+        .map(|_| {
+            let inputs = model.forward.differentiable().into_iter();
+            let inputs = inputs.map(|(input, _)| input.name.unraw().to_string());
+            quote!(#p::SavedSignature::new("states", &[#(#inputs),*]))
+        });
+    let saved = quote!(#(#saved,)* #equations #states);
+    let signature = new(&model.definition, &model.forward, elementwise, &saved, p);
     let order = match model.order {
         Order::Once => TokenStream::new(),
         Order::Times(times) => {
             let times = number(times);
-            quote!(.with_order(#p::Order::Times(#times)).elementwise())
+            let is_elementwise = elementwise
+                .is_some_and(|formula| formula.scan.is_none() && formula.pairs.is_none());
+            let elementwise = is_elementwise.then(|| quote!(.elementwise()));
+            quote!(.with_order(#p::Order::Times(#times)) #elementwise)
         }
         Order::Any => quote!(.with_order(#p::Order::Any)),
     };
@@ -40,7 +52,7 @@ pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
 
 /// Generates the signature of a function with mistakes: what is certain about it.
 pub(super) fn fallback(definition: &Definition, forward: &Forward, p: &TokenStream) -> TokenStream {
-    constant(&new(definition, forward, &TokenStream::new(), p), p)
+    constant(&new(definition, forward, None, &TokenStream::new(), p), p)
 }
 
 /// Returns the name of the constant.
@@ -56,6 +68,7 @@ fn constant(value: &TokenStream, p: &TokenStream) -> TokenStream {
 fn new(
     definition: &Definition,
     forward: &Forward,
+    elementwise: Option<&Elementwise>,
     saved: &TokenStream,
     p: &TokenStream,
 ) -> TokenStream {
@@ -63,7 +76,7 @@ fn new(
     let inputs = forward
         .inputs
         .iter()
-        .map(|input| input_signature(input, forward, p));
+        .map(|input| input_signature(input, forward, elementwise, p));
     let written = forward.in_place().map(|(output, _)| output);
     let outputs = forward.outputs().chain(written).map(|output| {
         let (name, ty) = (output.name.unraw().to_string(), &output.shown);
@@ -74,12 +87,24 @@ fn new(
         };
         let list = (output.kind == Kind::List).then(|| quote!(.list()));
         let shape = docs::shape(&output.name, forward).map(|shape| quote!(.shape(#shape)));
-        quote!(#p::OutputSignature::#kind(#name, #ty) #list #shape)
+        let row = row(&output.name, elementwise);
+        quote!(#p::OutputSignature::#kind(#name, #ty) #list #shape #row)
     });
     quote!(#p::Signature::new(#name, &[#(#inputs),*], &[#(#outputs),*], &[#saved]))
 }
 
-fn input_signature(input: &Input, forward: &Forward, p: &TokenStream) -> TokenStream {
+/// Returns the length of the rows of a tensor of an elementwise function.
+fn row(name: &Ident, elementwise: Option<&Elementwise>) -> Option<TokenStream> {
+    let row = elementwise?.row(name)?;
+    Some(quote!(.row(#row)))
+}
+
+fn input_signature(
+    input: &Input,
+    forward: &Forward,
+    elementwise: Option<&Elementwise>,
+    p: &TokenStream,
+) -> TokenStream {
     let (name, ty) = (input.name.unraw().to_string(), &input.shown);
     let Some(tensor) = &input.tensor else {
         return quote!(#p::InputSignature::value(#name, #ty));
@@ -89,7 +114,8 @@ fn input_signature(input: &Input, forward: &Forward, p: &TokenStream) -> TokenSt
     let in_place = input.is_in_place().then(|| quote!(.in_place()));
     let exempt = tensor.edge.is_none().then(|| quote!(.exempt()));
     let shape = docs::shape(&input.name, forward).map(|shape| quote!(.shape(#shape)));
-    quote!(#p::InputSignature::tensor(#name, #ty) #optional #list #in_place #exempt #shape)
+    let row = row(&input.name, elementwise);
+    quote!(#p::InputSignature::tensor(#name, #ty) #optional #list #in_place #exempt #shape #row)
 }
 
 fn saved_signature(saved: &Saved, forward: &Forward, p: &TokenStream) -> TokenStream {

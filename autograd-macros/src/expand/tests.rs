@@ -519,3 +519,15 @@ fn an_item_that_can_have_no_function_stays() {
     assert!(expanded.contains("compile_error"), "{expanded}");
     assert!(expanded.contains(&item.to_string()), "{expanded}");
 }
+
+#[test]
+fn scan() {
+    let args = quote!(scan(reverse), outputs(last, rate));
+    let item = quote! {
+        pub fn leaky<T: Real>(tau: T, #[state] mut v: T, #[step] x: T, scale: f64) -> (T, T) {
+            v = tau * v + scale * x;
+            (v, v.sigmoid())
+        }
+    };
+    check_text(args, item, &expect_file!["./snapshots/scan.rs"]);
+}

@@ -2,10 +2,10 @@
 //! numbers, all of one rank.
 
 use proc_macro2::TokenStream;
-use quote::{ToTokens as _, quote};
+use quote::{ToTokens as _, format_ident, quote};
 use syn::{FnArg, GenericParam, Generics, Ident, Pat, PatType, ReturnType, Type, parse_quote};
 
-use super::{ShortArguments, short};
+use super::{ShortArguments, closures, short};
 use crate::model::{Elementwise, FunctionKind};
 use crate::parse::{Function, ImplBlock, is_ours};
 use crate::spell::{at, has_word, placed, private};
@@ -33,7 +33,8 @@ pub(crate) fn block(
         grads: Vec::new(),
         ..arguments
     };
-    let (block, free) = short::free_function(function, arguments);
+    let (block, mut free) = short::free_function(function, arguments);
+    free.body = closures::inlined(free.body);
     let kind = FunctionKind::Elementwise(Box::new(free), Box::new(elementwise));
     (block, kind)
 }
@@ -54,8 +55,26 @@ fn on_arrays(function: Function, elementwise: &Elementwise) -> Function {
     let number = &elementwise.number;
     let rank = elementwise.rank();
     let p = &private();
-    let array = |on: &Type, name: TokenStream| {
-        let array = placed(quote!(#p::ndarray::#name #number, #rank>), at(on));
+    let array = |on: &Type, axes: usize, name: &str, lifetime: TokenStream| {
+        let array = if elementwise.pairs.is_some() {
+            let name = format_ident!("{name}{axes}");
+            quote!(#p::ndarray::#name<#lifetime #number>)
+        } else {
+            let (rank, others) = elementwise.rank_of(axes);
+            let others = others.iter().map(|other| Ident::new(other, rank.span()));
+            let rank = others
+                .enumerate()
+                .fold(quote!(#rank), |rank, (place, other)| {
+                    if place == 0 {
+                        quote!(#rank::#other)
+                    } else {
+                        quote!(<#rank as #p::ndarray::Dimension>::#other)
+                    }
+                });
+            let name = format_ident!("{name}");
+            quote!(#p::ndarray::#name<#lifetime #number, #rank>)
+        };
+        let array = placed(array, at(on));
         syn::parse2(array.clone()).unwrap_or(Type::Verbatim(array))
     };
     let mut sig = function.sig;
@@ -67,15 +86,21 @@ fn on_arrays(function: Function, elementwise: &Elementwise) -> Function {
             pattern.mutability = None;
         }
         if !is_a_value(parameter, elementwise) {
-            *parameter.ty = array(&parameter.ty, quote!(ArrayView<'_,));
+            let mut names = elementwise.inputs.iter();
+            let place = names.position(|name| bound(&parameter.pat) == Some(name));
+            let axes = place.map_or(0, |place| elementwise.axes_of_input(place));
+            *parameter.ty = array(&parameter.ty, axes, "ArrayView", quote!('_,));
         }
     }
     let outputs = returned(&sig.output);
-    let arrays = outputs.iter().map(|ty| array(ty, quote!(Array<)));
+    let arrays = outputs.iter().enumerate().map(|(place, ty)| {
+        let axes = elementwise.axes_of_output(place);
+        array(ty, axes, "Array", TokenStream::new())
+    });
     sig.output = match &sig.output {
         // A mistake, which the rules report.
         ReturnType::Default => {
-            let array = array(&parse_quote!(#number), quote!(Array<));
+            let array = array(&parse_quote!(#number), 0, "Array", TokenStream::new());
             parse_quote!(-> #array)
         }
         ReturnType::Type(arrow, ty) if matches!(peel(ty), Type::Tuple(_)) => {
@@ -90,7 +115,9 @@ fn on_arrays(function: Function, elementwise: &Elementwise) -> Function {
         ..Generics::default()
     };
     sig.generics.params.push(parse_quote!(#number));
-    sig.generics.params.push(parse_quote!(#rank));
+    if elementwise.pairs.is_none() {
+        sig.generics.params.push(parse_quote!(#rank));
+    }
     Function { sig, ..function }
 }
 

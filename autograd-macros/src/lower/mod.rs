@@ -1,13 +1,17 @@
 //! Rewrites the other forms of a definition into the block that they stand for; the rules then look at that.
 //!
 //! - [`short`]: the short form, a free function with an expression for each gradient.
+//! - [`closures`]: the closures of a formula, which are made part of its loop.
 //! - [`elementwise`]: a formula, which becomes the short form of a function on arrays.
+//! - [`scan`]: the inputs of a scan, in the order that the runtime has.
 //! - [`adjoint`]: what follows from the adjoint of a linear function.
 //!
 //! Nothing is judged here. Only this stage rewrites syntax.
 
 pub(crate) mod adjoint;
+mod closures;
 pub(crate) mod elementwise;
+pub(crate) mod scan;
 pub(crate) mod short;
 
 use crate::parse::Argument;

@@ -35,20 +35,54 @@ pub(crate) struct Elementwise {
     pub(crate) formula: Signature,
     /// The type parameter of its numbers.
     pub(crate) number: Ident,
-    /// The parameters that are numbers.
+    /// The parameters that are numbers or rows of numbers.
     pub(crate) inputs: Vec<Ident>,
+    /// For each of `inputs`, the length of its rows, if it has any.
+    pub(crate) rows: Vec<Option<Expr>>,
     /// For each of `inputs`, whether it is differentiable.
     pub(crate) differentiable: Vec<bool>,
     /// The other parameters, with their types.
     pub(crate) values: Vec<(Ident, Type)>,
     /// The values that have an entry for each element, with its type.
     pub(crate) entries: Vec<(Ident, Type)>,
-    /// The number of numbers that it returns.
-    pub(crate) outputs: usize,
+    /// For each output, the length of its rows, if it has any.
+    pub(crate) outputs: Vec<Option<Expr>>,
+    /// The names of the outputs and of their gradients.
+    pub(crate) returned: Vec<[Ident; 2]>,
+    /// What is done with rows and columns, if it is a function of pairs.
+    pub(crate) pairs: Option<Pairs>,
     /// The number of times that it can be differentiated.
     pub(crate) order: usize,
     /// The derivatives that are given.
     pub(crate) replaced: Vec<Replaced>,
+    /// What it is in each step, if it is a scan.
+    pub(crate) scan: Option<Scan>,
+}
+
+/// `scan`, as it is written.
+pub(crate) struct Scanned {
+    pub(crate) keyword: Ident,
+    /// Whether it runs from the last step.
+    pub(crate) is_reversed: bool,
+}
+
+/// A formula that runs once for each step.
+pub(crate) struct Scan {
+    /// Whether it runs from the last step.
+    pub(crate) is_reversed: bool,
+    /// For each of the inputs.
+    pub(crate) roles: Vec<Role>,
+}
+
+/// The meaning of an input of a scan.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// It is passed from step to step.
+    State,
+    /// It has an axis of steps.
+    Step,
+    /// It is the same in each step.
+    Shared,
 }
 
 /// `grad(x) = …` of an elementwise function.
@@ -68,6 +102,31 @@ pub(crate) struct Written {
     pub(crate) expression: Expr,
 }
 
+/// What a function of pairs does with rows and columns.
+pub(crate) struct Pairs {
+    pub(crate) reduce: Reduce,
+    /// For each input, what it has an item for.
+    pub(crate) sides: Vec<Side>,
+}
+
+/// How the results of all columns become one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reduce {
+    Sum,
+    Max,
+    Min,
+    LogSumExp,
+}
+
+/// What a tensor of a function of pairs has an item for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    Row,
+    Column,
+    /// One for all pairs.
+    All,
+}
+
 impl Elementwise {
     /// Returns the type that a value has in the formula, which gets one entry of a list that has one for each element.
     pub(crate) fn type_of(&self, name: &Ident) -> Option<&Type> {
@@ -78,15 +137,73 @@ impl Elementwise {
             .map(|(_, ty)| ty)
     }
 
-    /// Returns the type parameter that stands for the rank of all tensors.
+    /// Returns the type parameter that stands for the rank of the tensors with the fewest axes.
     pub(crate) fn rank(&self) -> Ident {
         let rank = if self.number == "D" { "Dim" } else { "D" };
         Ident::new(rank, self.number.span())
     }
 
-    /// Returns the type of its tensors on arrays, as it is shown: `ArrayView<'_, ` is completed.
-    pub(crate) fn shown(&self, array: &str) -> String {
-        format!("{array}{}, {}>", self.number, self.rank())
+    /// Returns how many axes an input has more than numbers of no steps: one for rows, one for steps.
+    pub(crate) fn axes_of_input(&self, input: usize) -> usize {
+        let has_steps = self.scan.as_ref().map(|scan| scan.roles[input]) == Some(Role::Step);
+        let pairs = self.pairs.as_ref();
+        let has_side = pairs.is_some_and(|pairs| pairs.sides[input] != Side::All);
+        usize::from(self.rows[input].is_some()) + usize::from(has_steps || has_side)
+    }
+
+    /// Returns how many axes an output has more than numbers of no steps.
+    pub(crate) fn axes_of_output(&self, output: usize) -> usize {
+        let has_steps = self.scan.is_some() && output >= self.count(Role::State);
+        let has_rows = self.pairs.is_some();
+        usize::from(self.outputs[output].is_some()) + usize::from(has_steps || has_rows)
+    }
+
+    /// Returns the number of inputs of a scan with a role.
+    pub(crate) fn count(&self, role: Role) -> usize {
+        let roles = self.scan.iter().flat_map(|scan| &scan.roles);
+        roles.filter(|its| **its == role).count()
+    }
+
+    /// Returns the rank of a tensor with so many axes more than numbers of no steps have: [`rank`](Self::rank), or others of
+    /// that.
+    pub(crate) fn rank_of(&self, axes: usize) -> (Ident, &'static [&'static str]) {
+        let inputs = 0..self.inputs.len();
+        let fewest = inputs.map(|input| self.axes_of_input(input)).min();
+        let others: &[_] = match axes.checked_sub(fewest.unwrap_or(0)) {
+            Some(0) => &[],
+            Some(1) => &["Larger"],
+            Some(_) => &["Larger", "Larger"],
+            None => &["Smaller"],
+        };
+        (self.rank(), others)
+    }
+
+    /// Returns whether tensors have several ranks.
+    pub(crate) fn has_ranks(&self) -> bool {
+        self.has_rows() || self.scan.is_some()
+    }
+
+    /// Returns whether an input or an output has rows.
+    pub(crate) fn has_rows(&self) -> bool {
+        self.rows.iter().chain(&self.outputs).any(Option::is_some)
+    }
+
+    /// Returns the length of the rows of an input, of an output or of its gradient, if it has any.
+    pub(crate) fn row(&self, name: &Ident) -> Option<&Expr> {
+        let input = self.inputs.iter().position(|input| input == name);
+        let output = self.returned.iter().position(|names| names.contains(name));
+        match (input, output) {
+            (Some(input), _) => self.rows[input].as_ref(),
+            (None, output) => self.outputs[output?].as_ref(),
+        }
+    }
+
+    /// Returns the type of a tensor on arrays, as it is shown: `ArrayView<'_, ` is completed.
+    pub(crate) fn shown(&self, array: &str, axes: usize) -> String {
+        let (rank, others) = self.rank_of(axes);
+        let rank = std::iter::once(rank.to_string()).chain(others.iter().map(ToString::to_string));
+        let rank: Vec<String> = rank.collect();
+        format!("{array}{}, {}>", self.number, rank.join("::"))
     }
 }
 

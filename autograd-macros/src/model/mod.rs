@@ -9,7 +9,10 @@ mod kind;
 mod shapes;
 
 pub(crate) use gradcheck::{Concrete, Draw, Gradcheck, Sample, Within};
-pub(crate) use kind::{Elementwise, FreeFunction, FunctionKind, Replaced, Written};
+pub(crate) use kind::{
+    Elementwise, FreeFunction, FunctionKind, Pairs, Reduce, Replaced, Role as ScanRole, Scan,
+    Scanned, Side, Written,
+};
 pub(crate) use shapes::{Axis, Computed, Declared, Length, Shape, Shapes};
 
 use proc_macro2::TokenStream;

@@ -2,13 +2,14 @@
 
 use syn::{Expr, ExprLit, Ident, Lit, Path};
 
-use super::elementwise;
 use super::options::{
-    BackwardOptions, ForwardOptions, FunctionOptions, Names, ResidualOptions,
+    BackwardOptions, Form, ForwardOptions, FunctionOptions, Names, ResidualOptions,
     options_are_given_once,
 };
+use super::{elementwise, scan};
 use crate::diagnostics::{Diagnostics, did_you_mean, list};
 use crate::lower::ShortArguments;
+use crate::model::Reduce;
 use crate::parse::{Argument, Arguments, Attributes, Part, meant_on_parameter};
 use crate::show::show;
 
@@ -19,8 +20,10 @@ pub(super) fn custom_function(
     diagnostics: &mut Diagnostics,
 ) -> FunctionOptions {
     const COMMON: [&str; 5] = ["name", "crate", "gradcheck", "batch", "shapes"];
-    const SHORT: [&str; 7] = [
+    const SHORT: [&str; 9] = [
         "elementwise",
+        "pairs",
+        "scan",
         "grad",
         "adjoint",
         "higher_order",
@@ -57,7 +60,7 @@ pub(super) fn custom_function(
             belongs_to_a_function(&argument.name, diagnostics);
         }
     } else {
-        (options.short, options.elementwise) = short_form(short, diagnostics);
+        (options.short, options.form) = short_form(short, diagnostics);
         options.short.complete = diagnostics.len() == mistakes;
     }
     options
@@ -78,13 +81,15 @@ fn is_given_once(repeated: &[Path], diagnostics: &mut Diagnostics) {
     }
 }
 
-fn short_form(
-    arguments: Vec<Argument>,
-    diagnostics: &mut Diagnostics,
-) -> (ShortArguments, Option<usize>) {
-    let (grads, others): (Vec<_>, Vec<_>) = arguments
+fn short_form(arguments: Vec<Argument>, diagnostics: &mut Diagnostics) -> (ShortArguments, Form) {
+    let (mut grads, others): (Vec<_>, Vec<_>) = arguments
         .into_iter()
         .partition(|argument| argument.name == "grad" || argument.name == "adjoint");
+    if others.iter().any(|argument| argument.name == "scan") {
+        for argument in grads.drain(..) {
+            scan::needs_no(&argument.name, diagnostics);
+        }
+    }
     for argument in &grads {
         is_a_gradient(argument, diagnostics);
     }
@@ -94,21 +99,38 @@ fn short_form(
     };
     let names = [
         "elementwise",
+        "pairs",
+        "scan",
         "higher_order",
         "outputs",
         "saves",
         "non_differentiable",
     ];
     let accepted = known("custom_function", &names, &others, diagnostics);
-    let elementwise = accepted
-        .iter()
-        .copied()
-        .find(|one| one.name == "elementwise");
+    let find = |name: &str| accepted.iter().copied().find(|one| one.name == name);
+    let (elementwise, pairs) = (find("elementwise"), find("pairs"));
     let order = elementwise.map(|argument| elementwise::order(argument, diagnostics));
+    let scan = find("scan");
+    let scanned = scan.map(|argument| scan::option(argument, diagnostics));
+    if let (Some(scanned), Some(_)) = (&scanned, order) {
+        scan::is_not_elementwise(&scanned.keyword, diagnostics);
+    }
+    let reduce = pairs.map(|argument| self::pairs(argument, diagnostics));
+    if let (Some(other), Some(_)) = (elementwise.or(scan), pairs) {
+        let message = "a function of pairs is no elementwise function, and no scan";
+        diagnostics.error_with_help(&other.name, message, "remove one of both");
+    }
     for argument in accepted {
-        if argument.name == "elementwise" {
-        } else if elementwise.is_some() && argument.name != "outputs" {
-            elementwise::needs_no(&argument.name, diagnostics);
+        let is_form = ["elementwise", "scan", "pairs"]
+            .iter()
+            .any(|form| argument.name == form);
+        if is_form {
+        } else if scanned.is_some() && argument.name != "outputs" {
+            scan::needs_no(&argument.name, diagnostics);
+        } else if let Some(formula) = pairs.or(elementwise)
+            && argument.name != "outputs"
+        {
+            elementwise::needs_no(&argument.name, &formula.name, diagnostics);
         } else if argument.name == "higher_order" {
             is_bare(argument, diagnostics);
             short.higher_order = true;
@@ -116,7 +138,98 @@ fn short_form(
             short.forward.push(argument.clone());
         }
     }
-    (short, order)
+    let form = Form {
+        elementwise: order,
+        scan: scanned.filter(|_| pairs.is_none()),
+        pairs: reduce,
+    };
+    (short, form)
+}
+
+/// The words for `reduce = …`.
+const REDUCTIONS: [(&str, Reduce); 4] = [
+    ("sum", Reduce::Sum),
+    ("max", Reduce::Max),
+    ("min", Reduce::Min),
+    ("log_sum_exp", Reduce::LogSumExp),
+];
+
+/// How columns are reduced must be one of four words.
+///
+/// ```text
+/// #[custom_function(pairs(reduce = mean))]
+/// //                               ^^^^ `reduce` is `sum`, `max`, `min` or `log_sum_exp`
+/// ```
+fn pairs(argument: &Argument, diagnostics: &mut Diagnostics) -> (Reduce, usize) {
+    let help = "write `pairs`, or `pairs(reduce = max)`";
+    if let Some(value) = &argument.value {
+        diagnostics.error_with_help(value, "`pairs` has no value", help);
+    }
+    let mut options = (Reduce::Sum, elementwise::DEFAULT_ORDER);
+    let (words, list): (Vec<&Argument>, Vec<&Argument>) = argument
+        .list
+        .iter()
+        .flatten()
+        .partition(|option| option.value.is_none() && reduction_of(&option.name).is_some());
+    for word in words {
+        let message = format!(
+            "`{0}` is a reduction; write `pairs(reduce = {0})`",
+            word.name
+        );
+        diagnostics.error(&word.name, message);
+    }
+    let known = known(
+        "custom_function(pairs)",
+        &["reduce", "order"],
+        list,
+        diagnostics,
+    );
+    for option in known {
+        if option.name == "reduce" {
+            options.0 = reduction(option, diagnostics);
+        } else {
+            options.1 = elementwise::order_given(option, "pairs", diagnostics);
+        }
+    }
+    options
+}
+
+fn reduction_of(name: &Ident) -> Option<Reduce> {
+    let known = REDUCTIONS.iter().find(|(word, _)| name == word);
+    known.map(|(_, reduce)| *reduce)
+}
+
+fn reduction(option: &Argument, diagnostics: &mut Diagnostics) -> Reduce {
+    let message = "`reduce` is `sum`, `max`, `min` or `log_sum_exp`";
+    let Some(value) = &option.value else {
+        diagnostics.error_with_help(&option.name, message, "write `reduce = max`");
+        return Reduce::Sum;
+    };
+    let given = match value {
+        Expr::Path(path) => path.path.get_ident(),
+        _ => None,
+    };
+    if let Some(reduce) = given.and_then(reduction_of) {
+        return reduce;
+    }
+    let words: Vec<String> = REDUCTIONS
+        .iter()
+        .map(|(word, _)| (*word).to_owned())
+        .collect();
+    let suggestion = match given.map(ToString::to_string).as_deref() {
+        Some("mean" | "avg" | "average") => {
+            "divide the sum by the number of columns for a mean".to_owned()
+        }
+        Some("logsumexp" | "lse") => "did you mean `log_sum_exp`?".to_owned(),
+        Some(name) => did_you_mean(name, &words).trim().to_owned(),
+        None => "write one of these words, without quotes".to_owned(),
+    };
+    if suggestion.is_empty() {
+        diagnostics.error(value, message);
+    } else {
+        diagnostics.error_with_help(value, message, &suggestion);
+    }
+    Reduce::Sum
 }
 
 /// Reads the arguments of `#[forward(…)]`.
@@ -255,6 +368,14 @@ fn belongs_to_a_function(name: &Ident, diagnostics: &mut Diagnostics) {
         }
         "elementwise" => {
             "write an elementwise function: `fn name<T: Real>(x: T) -> T { … }`".to_owned()
+        }
+        "pairs" => {
+            "write a function of pairs: `fn name<T: Real>(#[row] x: T, #[column] y: T) -> T { … }`"
+                .to_owned()
+        }
+        "scan" => {
+            "write a formula of one step: `fn name<T: Real>(#[state] v: T, #[step] x: T) -> T { … }`"
+                .to_owned()
         }
         "adjoint" => {
             "write a function for the adjoint: `#[adjoint(x)] fn adjoint(…) -> …`".to_owned()

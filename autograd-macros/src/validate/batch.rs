@@ -50,8 +50,17 @@ fn is_not_elementwise(
 ) -> Option<()> {
     match &definition.kind {
         FunctionKind::Block | FunctionKind::Short(_) => Some(()),
-        FunctionKind::Elementwise(free, _) => {
-            let message = "an elementwise function takes a batch as it is";
+        FunctionKind::Elementwise(_, elementwise) if elementwise.pairs.is_some() => {
+            let message = "a function of pairs has no batches";
+            let help = "remove `batch`, and map it over the examples: `vmap(|x| …, Axis(0), &x)`";
+            diagnostics.error_with_help(keyword, message, help);
+            None
+        }
+        FunctionKind::Elementwise(free, formula) => {
+            let message = match formula.scan {
+                Some(_) => "a scan takes a batch as it is",
+                None => "an elementwise function takes a batch as it is",
+            };
             let help = format!(
                 "remove `batch`: `{}` takes tensors with any axes, and stretches those of length 1",
                 free.ident

@@ -9,23 +9,30 @@ use syn::{
 
 use super::coverage::gives_gradients;
 use super::options::options_are_given_once;
+use super::pairs;
 use super::parameters::is_opaque;
+use super::scan;
 use crate::diagnostics::{Diagnostics, did_you_mean, list as list_of};
 use crate::lower::{self, ShortArguments};
-use crate::model::{Elementwise, Replaced};
+use crate::model::{Elementwise, Reduce, Replaced, ScanRole as Role, Scanned};
 use crate::parse::{Argument, meant_on_parameter};
 use crate::show::show;
 use crate::spell::{has_word, local};
 use crate::types::{
-    self, Floats, bound, bounds_of, is_parameter, is_primitive, last_segment, peel, vec_of,
+    self, Floats, bound, bounds_of, is_float, is_parameter, is_primitive, last_segment, peel,
+    row_of, vec_of,
 };
 use crate::uses;
 
 /// The order of an elementwise function that gives none.
-const DEFAULT_ORDER: usize = 2;
+pub(super) const DEFAULT_ORDER: usize = 2;
 
-/// The most tensors that an elementwise function takes or returns: the runtime has a loop for each of them.
-const MOST_NUMBERS: usize = 12;
+/// The most tensors that an elementwise function takes or returns.
+const MOST_TENSORS: usize = 12;
+
+/// The most numbers that an elementwise function takes or returns, rows counted by their length: the runtime has a loop
+/// for each few of them.
+const MOST_NUMBERS: u64 = 64;
 
 /// The highest order that the runtime has loops for.
 const HIGHEST_ORDER: usize = 3;
@@ -34,35 +41,47 @@ const HIGHEST_ORDER: usize = 3;
 ///
 /// ```text
 /// #[custom_function(elementwise(order = 7))]
-/// //                            ^^^^^^^^^ the order of an elementwise function is 1, 2 or 3
+/// //                                    ^ the order is 1, 2 or 3
 /// ```
 pub(super) fn order(argument: &Argument, diagnostics: &mut Diagnostics) -> usize {
-    let message =
-        "the order of an elementwise function is 1, 2 or 3; write `elementwise(order = 3)`";
+    let help = "write `elementwise(order = 3)`";
+    let message = "`elementwise` has the argument `order`";
     if let Some(value) = &argument.value {
-        diagnostics.error(value, message);
+        diagnostics.error_with_help(value, message, help);
         return DEFAULT_ORDER;
     }
     let Some(list) = &argument.list else {
         return DEFAULT_ORDER;
     };
-    let [only] = list.as_slice() else {
-        diagnostics.error(&argument.name, message);
-        return DEFAULT_ORDER;
-    };
-    let given = match &only.value {
+    match list.as_slice() {
+        [only] if only.name == "order" => order_given(only, "elementwise", diagnostics),
+        [only] => {
+            diagnostics.error_with_help(&only.name, message, help);
+            DEFAULT_ORDER
+        }
+        _ => {
+            diagnostics.error_with_help(&argument.name, message, help);
+            DEFAULT_ORDER
+        }
+    }
+}
+
+/// Reads `order = 3`.
+pub(super) fn order_given(option: &Argument, of: &str, diagnostics: &mut Diagnostics) -> usize {
+    let given = match &option.value {
         Some(Expr::Lit(ExprLit {
             lit: Lit::Int(number),
             ..
-        })) if only.name == "order" => number.base10_parse().ok(),
+        })) => number.base10_parse().ok(),
         _ => None,
     };
     if let Some(order @ 1..=HIGHEST_ORDER) = given {
         return order;
     }
-    match &only.value {
-        Some(value) if only.name == "order" => diagnostics.error(value, message),
-        _ => diagnostics.error(&only.name, message),
+    let message = format!("the order is 1, 2 or 3; write `{of}(order = 3)`");
+    match &option.value {
+        Some(value) => diagnostics.error(value, message),
+        None => diagnostics.error(&option.name, message),
     }
     DEFAULT_ORDER
 }
@@ -73,8 +92,9 @@ pub(super) fn order(argument: &Argument, diagnostics: &mut Diagnostics) -> usize
 /// #[custom_function(elementwise, higher_order)]
 /// //                             ^^^^^^^^^^^^ `elementwise` needs no `higher_order`
 /// ```
-pub(super) fn needs_no(name: &Ident, diagnostics: &mut Diagnostics) {
+pub(super) fn needs_no(name: &Ident, keyword: &Ident, diagnostics: &mut Diagnostics) {
     let help = match name.to_string().as_str() {
+        "higher_order" if keyword == "pairs" => "it can be differentiated twice",
         "higher_order" => {
             "it can be differentiated twice, and three times with `elementwise(order = 3)`"
         }
@@ -85,7 +105,7 @@ pub(super) fn needs_no(name: &Ident, diagnostics: &mut Diagnostics) {
     };
     diagnostics.error_with_help(
         name,
-        &format!("`elementwise` needs no `{name}`; remove it"),
+        &format!("`{keyword}` needs no `{name}`; remove it"),
         help,
     );
 }
@@ -103,17 +123,23 @@ fn is_meant(sig: &Signature, diagnostics: &mut Diagnostics) -> bool {
     let mut numbers = sig.generics.type_params();
     let is_meant = numbers.any(|number| bounds_of(&sig.generics, &number.ident).any(is_real));
     if is_meant && !has_mistakes {
-        let message = format!(
-            "`{}` is generic over `Real`, but not marked as elementwise",
-            sig.ident
-        );
-        diagnostics.error_with_help(
-            &sig.ident,
-            &message,
-            "write `#[custom_function(elementwise)]`",
-        );
+        let word = if scan::has_roles(sig) {
+            "scan"
+        } else {
+            "elementwise"
+        };
+        let kind = if word == "scan" { "a scan" } else { word };
+        let name = &sig.ident;
+        let message = format!("`{name}` is generic over `Real`, but not marked as {kind}");
+        let help = format!("write `#[custom_function({word})]`");
+        diagnostics.error_with_help(name, &message, &help);
     }
     is_meant
+}
+
+/// Returns the types that a formula returns.
+pub(super) fn returned_types(sig: &Signature) -> Vec<&Type> {
+    lower::elementwise::returned(&sig.output)
 }
 
 fn is_real(bound: &TypeParamBound) -> bool {
@@ -138,23 +164,40 @@ pub(super) fn order_of(
 /// Reads an elementwise function; `None` if the function of tensors could not even be called.
 pub(super) fn read(
     sig: &Signature,
-    order: usize,
+    (order, scanned, pairs): (usize, Option<&Scanned>, Option<Reduce>),
     arguments: &ShortArguments,
     diagnostics: &mut Diagnostics,
 ) -> Option<Elementwise> {
-    let number = number(sig, diagnostics)?;
-    let parameters = parameters(sig, number, diagnostics)?;
+    let number = number(sig, pairs.is_some(), diagnostics)?;
+    let parameters = parameters(sig, number, scanned.is_some(), diagnostics)?;
+    let pairs = pairs.map(|reduce| {
+        let numbers = (&parameters.inputs[..], number);
+        pairs::read(sig, numbers, reduce, arguments, diagnostics)
+    });
     let outputs = outputs(sig, number, diagnostics);
+    let scan = scanned.map(|scanned| {
+        let inputs = (&parameters.inputs[..], parameters.roles);
+        scan::read(sig, scanned, inputs, number, diagnostics)
+    });
+    let count = outputs.len();
+    let (gradients, values) = (
+        output_names(arguments, count),
+        output_values(arguments, count),
+    );
     let known = Known {
         inputs: &parameters.inputs,
         differentiable: &parameters.differentiable,
         values: &parameters.values,
-        gradients: &output_names(arguments, outputs),
-        outputs: output_values(arguments, outputs),
+        gradients: &gradients,
+        outputs: &values,
         order,
-        are_certain: arguments.complete && names_are_read(arguments, outputs),
+        are_certain: arguments.complete && names_are_read(arguments, count),
     };
-    let mut replaced = replaced(&arguments.grads, &known, diagnostics);
+    let grads = match &pairs {
+        Some(_) => &[],
+        None => &arguments.grads[..],
+    };
+    let mut replaced = replaced(grads, &known, diagnostics);
     if diagnostics.is_doubtful {
         // What they do with the numbers would be reported too.
         replaced.clear();
@@ -163,16 +206,20 @@ pub(super) fn read(
         formula: sig.clone(),
         number: number.clone(),
         inputs: parameters.inputs,
+        rows: parameters.rows,
         differentiable: parameters.differentiable,
         values: parameters.values,
         entries: parameters.entries,
         outputs,
+        pairs,
+        returned: values.into_iter().zip(gradients).map(Into::into).collect(),
         order: if replaced.iter().any(|given| given.once) {
             1
         } else {
             order
         },
         replaced,
+        scan,
     })
 }
 
@@ -180,15 +227,19 @@ pub(super) fn read(
 #[derive(Default)]
 struct Parameters {
     inputs: Vec<Ident>,
+    rows: Vec<Option<Expr>>,
     differentiable: Vec<bool>,
     values: Vec<(Ident, Type)>,
     entries: Vec<(Ident, Type)>,
+    /// Of a scan, for each of the inputs.
+    roles: Vec<Role>,
 }
 
 /// Reads the parameters.
 fn parameters(
     sig: &Signature,
     number: &Ident,
+    is_scan: bool,
     diagnostics: &mut Diagnostics,
 ) -> Option<Parameters> {
     let mistakes = diagnostics.len();
@@ -201,21 +252,36 @@ fn parameters(
             has_no_name(parameter, diagnostics);
             return None;
         }
-        let is_number = is_a_number(parameter, number, diagnostics);
+        let is_number = is_a_number(parameter, sig, number, diagnostics);
         let name = bound(&parameter.pat).cloned();
+        if name.is_none() && row_of(&parameter.ty, number).is_some() {
+            is_taken_apart(parameter, diagnostics);
+            return None;
+        }
         let marked = |name: &str| {
             let is_it = |attr: &&Attribute| {
                 attr.path().get_ident().and_then(meant_on_parameter) == Some(name)
             };
             parameter.attrs.iter().find(is_it)
         };
+        if is_scan {
+            let role = scan::role(parameter, is_number, number, diagnostics);
+            if is_number && name.is_some() {
+                read.roles.push(role);
+            }
+        }
+        let marked = |name: &str| marked(name).filter(|_| !is_scan || name != "each");
         if is_number {
             if let Some(each) = marked("each") {
                 is_an_element_already(each, parameter, number, diagnostics);
             }
-            read.differentiable
-                .push(marked("non_differentiable").is_none());
-            read.inputs.extend(name);
+            if let Some(name) = name {
+                let row = row_of(&parameter.ty, number).cloned();
+                read.differentiable
+                    .push(marked("non_differentiable").is_none());
+                read.rows.push(row);
+                read.inputs.push(name);
+            }
         } else {
             if marked("each").is_some()
                 && let Some(entry) = entry(parameter, diagnostics)
@@ -228,17 +294,48 @@ fn parameters(
         }
     }
     if read.inputs.is_empty() && diagnostics.len() == mistakes {
-        takes_no_number(&sig.ident, number, diagnostics);
+        takes_no_number(sig, number, diagnostics);
         return None;
     }
-    if let Some(name) = read.inputs.get(MOST_NUMBERS) {
+    if let Some(name) = read.inputs.get(MOST_TENSORS) {
         let message = format!(
-            "an elementwise function takes at most {MOST_NUMBERS} tensors; `{name}` is one too many"
+            "an elementwise function takes at most {MOST_TENSORS} tensors; `{name}` is one too many"
         );
-        let help = "a number that is the same for all elements can be a value: `&[f64]`";
+        let help = "a number that is the same for all elements can be a value: `&[f64]`; several that are not can be \
+                    a row: `[T; 3]`";
         diagnostics.error_with_help(name, &message, help);
+    } else if let Some((place, count)) = too_many(&read.rows) {
+        let name = &read.inputs[place];
+        let message = format!(
+            "an elementwise function takes at most {MOST_NUMBERS} numbers, and with `{name}` there are {count}"
+        );
+        diagnostics.error_with_help(name, &message, "write a function on arrays");
     }
     Some(read)
+}
+
+/// Returns the place of the item with which there are more numbers than there are loops for, and their number, as far
+/// as lengths are written as numbers.
+fn too_many(rows: &[Option<Expr>]) -> Option<(usize, u64)> {
+    let mut count = 0_u64;
+    let mut counts = rows.iter().map(|row| {
+        let length = row.as_ref().map_or(Some(1), whole);
+        count = count.saturating_add(length.unwrap_or(1));
+        count
+    });
+    let place = counts.position(|count| count > MOST_NUMBERS)?;
+    Some((place, count))
+}
+
+/// Returns a length that is written as a number.
+fn whole(length: &Expr) -> Option<u64> {
+    match length {
+        Expr::Lit(ExprLit {
+            lit: Lit::Int(number),
+            ..
+        }) => number.base10_parse().ok(),
+        _ => None,
+    }
 }
 
 /// An elementwise function must have one type parameter, bound by `Real`.
@@ -249,7 +346,11 @@ fn parameters(
 /// fn square<T: Element>(x: T) -> T
 /// //           ^^^^^^^ `T` must be bound by `Real` alone
 /// ```
-fn number<'a>(sig: &'a Signature, diagnostics: &mut Diagnostics) -> Option<&'a Ident> {
+fn number<'a>(
+    sig: &'a Signature,
+    of_pairs: bool,
+    diagnostics: &mut Diagnostics,
+) -> Option<&'a Ident> {
     let params = &sig.generics.params;
     let mut others = params.iter().filter_map(|param| match param {
         GenericParam::Type(param) => Some((param.ident.to_token_stream(), "type")),
@@ -261,10 +362,13 @@ fn number<'a>(sig: &'a Signature, diagnostics: &mut Diagnostics) -> Option<&'a I
     let types = || sig.generics.type_params();
     let Some(number) = types().find(is_meant).or_else(|| types().next()) else {
         let name = &sig.ident;
-        let message = format!(
-            "`{name}` is not an elementwise function: it has no type parameter bound by `Real`"
-        );
-        let help = format!("write `fn {name}<T: Real>(x: T) -> T`");
+        let (kind, parameters) = if of_pairs {
+            ("a function of pairs", "#[row] x: T, #[column] y: T")
+        } else {
+            ("an elementwise function", "x: T")
+        };
+        let message = format!("`{name}` is not {kind}: it has no type parameter bound by `Real`");
+        let help = format!("write `fn {name}<T: Real>({parameters}) -> T`");
         diagnostics.error_with_help(name, &message, &help);
         // The compiler would report what the body does with an `impl Real`.
         diagnostics.is_unreadable |= has_word(sig.to_token_stream(), "impl");
@@ -275,7 +379,11 @@ fn number<'a>(sig: &'a Signature, diagnostics: &mut Diagnostics) -> Option<&'a I
         let message = format!(
             "an elementwise function has one type parameter, `{number}`, but `{other}` is another ({kind})"
         );
-        let help = "write the type of a value as it is: `table: &[f64]`, `f: fn(f64) -> f64`";
+        let help = if kind == "const" {
+            "write the length of rows as a number or a constant, `[T; 3]`, and other numbers as values: `n: usize`"
+        } else {
+            "write the type of a value as it is: `table: &[f64]`, `f: fn(f64) -> f64`"
+        };
         diagnostics.error_with_help(&other, &message, help);
     }
     let mut bounds = bounds_of(&sig.generics, number).peekable();
@@ -297,34 +405,51 @@ fn number<'a>(sig: &'a Signature, diagnostics: &mut Diagnostics) -> Option<&'a I
     Some(number)
 }
 
-/// A parameter must be a number, or a value whose type does not mention the type of numbers.
+/// A parameter must be a number, a row of numbers, or a value whose type does not mention the type of numbers.
 ///
 /// ```text
-/// fn scale<T: Real>(x: &T, weights: [T; 3], bias: ArrayView1<f64>) -> T
-/// //                   ^^ `x` must be `T`, or a value without `T`, found `&T`
+/// fn scale<T: Real>(x: &T, weights: Vec<T>, bias: ArrayView1<f64>) -> T
+/// //                   ^^ `x` must be `T`, a row `[T; N]`, or a value without `T`, found `&T`
 /// ```
-fn is_a_number(parameter: &PatType, number: &Ident, diagnostics: &mut Diagnostics) -> bool {
+fn is_a_number(
+    parameter: &PatType,
+    sig: &Signature,
+    number: &Ident,
+    diagnostics: &mut Diagnostics,
+) -> bool {
     let ty = peel(&parameter.ty);
     if is_parameter(ty, number) {
+        return true;
+    }
+    if let Some(length) = row_of(ty, number) {
+        row_has_a_length(length, sig, number, diagnostics);
         return true;
     }
     let name = show(&parameter.pat);
     if has_word(ty.to_token_stream(), number) {
         let message = format!(
-            "`{name}` must be `{number}`, or a value without `{number}`, found `{}`",
+            "`{name}` must be `{number}`, a row `[{number}; N]`, or a value without `{number}`, found `{}`",
             show(ty)
         );
         let help = match ty {
             Type::Reference(to) if is_parameter(&to.elem, number) => {
                 format!("write `{name}: {number}`: numbers are copied")
             }
-            _ => format!(
-                "write a parameter `{number}` for each tensor, whose elements the function gets, or a function on \
-                 arrays: `{name}: ArrayView1<f64>`"
-            ),
+            Type::Reference(to) if row_of(&to.elem, number).is_some() => {
+                format!("write `{name}: {}`: rows are copied", show(&to.elem))
+            }
+            _ => match row_for(ty, number) {
+                Some(row) => format!("write `{name}: {row}`, a row of numbers along the last axis"),
+                None => format!(
+                    "write a parameter `{number}` for each tensor, whose elements the function gets, or a function on \
+                     arrays: `{name}: ArrayView1<f64>`"
+                ),
+            },
         };
         diagnostics.error_with_help(ty, &message, &help);
         diagnostics.is_doubtful = true;
+        // The compiler would report that its length is not known.
+        diagnostics.is_unreadable |= matches!(ty, Type::Slice(_));
         return true;
     }
     let floats = Floats::of(&Generics::default(), &parse_quote!(fn none()), &[]);
@@ -343,6 +468,92 @@ fn is_a_number(parameter: &PatType, number: &Ident, diagnostics: &mut Diagnostic
     false
 }
 
+/// A parameter must have a name; the numbers of a row have theirs in the body.
+///
+/// ```text
+/// fn total<T: Real>([x, y]: [T; 2]) -> T
+/// //                ^^^^^^ this parameter has no name
+/// ```
+fn is_taken_apart(parameter: &PatType, diagnostics: &mut Diagnostics) {
+    let (pattern, ty) = (show(&parameter.pat), show(&parameter.ty));
+    let help = format!("write `row: {ty}`, and `let {pattern} = row;` in the body");
+    diagnostics.error_with_help(&parameter.pat, "this parameter has no name", &help);
+    diagnostics.is_doubtful = true;
+}
+
+/// Returns the row that a type stands for: that of a list, a tuple or a matrix of numbers, or of numbers without
+/// derivatives.
+fn row_for(ty: &Type, number: &Ident) -> Option<String> {
+    let target = match peel(ty) {
+        Type::Reference(to) => peel(&to.elem),
+        other => other,
+    };
+    let is_number = |ty: &Type| is_parameter(ty, number) || is_float(ty);
+    let length = match target {
+        Type::Slice(slice) if is_number(&slice.elem) => "3".to_owned(),
+        Type::Tuple(tuple) if tuple.elems.len() > 1 && tuple.elems.iter().all(is_number) => {
+            tuple.elems.len().to_string()
+        }
+        Type::Array(array) if is_number(&array.elem) => show(&array.len),
+        Type::Array(array) => {
+            let inner = match peel(&array.elem) {
+                Type::Array(inner) if is_number(&inner.elem) => inner,
+                _ => return None,
+            };
+            match (whole(&array.len), whole(&inner.len)) {
+                (Some(rows), Some(columns)) => rows.saturating_mul(columns).to_string(),
+                _ => format!("{{ {} * {} }}", show(&array.len), show(&inner.len)),
+            }
+        }
+        other => {
+            vec_of(other).filter(|ty| is_number(ty))?;
+            "3".to_owned()
+        }
+    };
+    Some(format!("[{number}; {length}]"))
+}
+
+/// The length of a row must be a constant, and at least 1.
+///
+/// ```text
+/// fn norm<T: Real>(x: [T; n], n: usize) -> T
+/// //                      ^ `n` is a value, but the length of a row is part of its type
+/// fn norm<T: Real>(x: [T; 0]) -> T
+/// //                      ^ a row has at least one number
+/// ```
+fn row_has_a_length(length: &Expr, sig: &Signature, number: &Ident, diagnostics: &mut Diagnostics) {
+    let names = sig.inputs.iter().filter_map(|argument| match argument {
+        FnArg::Typed(parameter) => bound(&parameter.pat),
+        FnArg::Receiver(_) => None,
+    });
+    let mut values = names.filter(|name| has_word(length.to_token_stream(), *name));
+    let (message, help) = if let Some(value) = values.next() {
+        (
+            format!("`{value}` is a value, but the length of a row is part of its type"),
+            format!(
+                "write a number or a constant: `[{number}; 3]`; rows whose length only a call has are for a function \
+                 on arrays"
+            ),
+        )
+    } else if matches!(length, Expr::Infer(_)) {
+        (
+            "the length of a row is part of its type".to_owned(),
+            format!("write a number or a constant: `[{number}; 3]`"),
+        )
+    } else if whole(length) == Some(0) {
+        (
+            "a row has at least one number".to_owned(),
+            format!("write `[{number}; 3]`, or remove it"),
+        )
+    } else {
+        return;
+    };
+    diagnostics.error_with_help(length, &message, &help);
+    diagnostics.is_doubtful = true;
+    // The compiler would report the length again.
+    diagnostics.is_unreadable = true;
+}
+
 /// `#[each]` is for values: a number is an element already.
 ///
 /// ```text
@@ -356,7 +567,7 @@ fn is_an_element_already(
     diagnostics: &mut Diagnostics,
 ) {
     // Of another type it is refused already.
-    if is_parameter(peel(&parameter.ty), number) {
+    if is_parameter(peel(&parameter.ty), number) || row_of(&parameter.ty, number).is_some() {
         let name = show(&parameter.pat);
         let message = format!("`{name}` is an element of a tensor already; remove the attribute");
         diagnostics.error(each.path(), message);
@@ -449,38 +660,59 @@ fn has_no_name(parameter: &PatType, diagnostics: &mut Diagnostics) {
     diagnostics.error_with_help(&parameter.ty, &message, &help);
 }
 
-/// Some parameter must be a number.
+/// Some parameter must be a number or a row.
 ///
 /// ```text
 /// fn ramp<T: Real>(steps: usize) -> T
 /// // ^^^^ `ramp` has no parameter of type `T`
+/// fn norm<T: Real>(x: [f64; 3]) -> T
+/// //                  ^^^^^^^^ `x` is a value, so there is nothing to differentiate
 /// ```
-fn takes_no_number(name: &Ident, number: &Ident, diagnostics: &mut Diagnostics) {
+fn takes_no_number(sig: &Signature, number: &Ident, diagnostics: &mut Diagnostics) {
+    diagnostics.is_doubtful = true;
+    let mut rows = sig.inputs.iter().filter_map(|argument| match argument {
+        FnArg::Typed(parameter) => {
+            let row = row_for(&parameter.ty, number)?;
+            Some((parameter, row))
+        }
+        FnArg::Receiver(_) => None,
+    });
+    if let Some((parameter, row)) = rows.next() {
+        let name = show(&parameter.pat);
+        let message = format!(
+            "`{name}` is a value, and there is no parameter of type `{number}`, so there is nothing to differentiate"
+        );
+        let help = format!("write `{name}: {row}`, a row of numbers along the last axis");
+        diagnostics.error_with_help(&parameter.ty, &message, &help);
+        return;
+    }
+    let name = &sig.ident;
     let message = format!(
         "`{name}` has no parameter of type `{number}`, so there is nothing to differentiate"
     );
     diagnostics.error_with_help(name, &message, &format!("write `x: {number}`"));
-    diagnostics.is_doubtful = true;
 }
 
-/// An elementwise function must return a number, or a tuple of numbers.
+/// An elementwise function must return a number, a row of numbers, or a tuple of these. Returns the length of the rows of
+/// each output.
 ///
 /// ```text
 /// fn square<T: Real>(x: T) -> f64
-/// //                          ^^^ `square` must return `T` or a tuple of `T`, found `f64`
+/// //                          ^^^ `square` must return `T`, a row `[T; N]` or a tuple of these, found `f64`
 /// ```
-fn outputs(sig: &Signature, number: &Ident, diagnostics: &mut Diagnostics) -> usize {
+fn outputs(sig: &Signature, number: &Ident, diagnostics: &mut Diagnostics) -> Vec<Option<Expr>> {
     let name = &sig.ident;
     let types = lower::elementwise::returned(&sig.output);
     if types.is_empty() {
         let message = format!("`{name}` returns nothing");
         diagnostics.error_with_help(name, &message, &format!("write `-> {number}`"));
         diagnostics.is_doubtful = true;
-        return 1;
+        return vec![None];
     }
-    if let Some(other) = types.iter().find(|ty| !is_parameter(ty, number)) {
+    let is_item = |ty: &Type| is_parameter(ty, number) || row_of(ty, number).is_some();
+    if let Some(other) = types.iter().find(|ty| !is_item(ty)) {
         let message = format!(
-            "`{name}` must return `{number}` or a tuple of `{number}`, found `{}`",
+            "`{name}` must return `{number}`, a row `[{number}; N]` or a tuple of these, found `{}`",
             show(other)
         );
         let help = match last_segment(other)
@@ -493,19 +725,31 @@ fn outputs(sig: &Signature, number: &Ident, diagnostics: &mut Diagnostics) -> us
                     "every element has a result; for an element without one, return `{number}::from(f64::NAN)`"
                 )
             }
-            _ => "each output is a tensor of the elements that it returns".to_owned(),
+            _ => match row_for(other, number) {
+                Some(row) => format!("write `{row}`, a row of numbers along the last axis"),
+                None => "each output is a tensor of the elements that it returns".to_owned(),
+            },
         };
         diagnostics.error_with_help(other, &message, &help);
         diagnostics.is_doubtful = true;
     }
-    if let Some(other) = types.get(MOST_NUMBERS) {
+    let rows: Vec<Option<Expr>> = types.iter().map(|ty| row_of(ty, number).cloned()).collect();
+    for length in rows.iter().flatten() {
+        row_has_a_length(length, sig, number, diagnostics);
+    }
+    if let Some(other) = types.get(MOST_TENSORS) {
         let message = format!(
-            "an elementwise function returns at most {MOST_NUMBERS} numbers, found {}",
+            "an elementwise function returns at most {MOST_TENSORS} tensors, found {}",
             types.len()
         );
         diagnostics.error_with_help(other, &message, "write a second function");
+    } else if let Some((place, count)) = too_many(&rows) {
+        let message = format!(
+            "an elementwise function returns at most {MOST_NUMBERS} numbers, and with this row there are {count}"
+        );
+        diagnostics.error_with_help(types[place], &message, "write a second function");
     }
-    types.len()
+    rows
 }
 
 /// The names that `grad(x) = …` may use.
@@ -515,7 +759,7 @@ struct Known<'a> {
     differentiable: &'a [bool],
     values: &'a [(Ident, Type)],
     gradients: &'a [Ident],
-    outputs: Vec<Ident>,
+    outputs: &'a [Ident],
     order: usize,
     /// Whether the names of the outputs are certain.
     are_certain: bool,
@@ -544,7 +788,7 @@ fn replaced(grads: &[Argument], known: &Known<'_>, diagnostics: &mut Diagnostics
             .iter()
             .chain(known.values.iter().map(|(name, _)| name))
             .chain(known.gradients)
-            .chain(&known.outputs),
+            .chain(known.outputs),
     );
     for argument in grads {
         let (Some(list), Some(expression)) = (&argument.list, &argument.value) else {

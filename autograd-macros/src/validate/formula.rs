@@ -15,7 +15,7 @@ use crate::uses;
 /// What the rules know of a formula.
 struct Formula<'a> {
     number: &'a Ident,
-    /// Its inputs, but for names that the body binds anew.
+    /// Its inputs that are numbers, but for names that the body binds anew.
     inputs: Vec<&'a Ident>,
     /// The elementwise functions of the module, but for names that mean something else here.
     functions: Vec<&'a String>,
@@ -32,7 +32,10 @@ pub(super) fn check(
         let mut values = elementwise.values.iter().map(|(name, _)| name);
         values.any(|value| value == *name) || uses::rebinds(body, name)
     };
-    let inputs = elementwise.inputs.iter();
+    let inputs = elementwise.inputs.iter().zip(&elementwise.rows);
+    let inputs = inputs
+        .filter(|(_, row)| row.is_none())
+        .map(|(input, _)| input);
     let formula = Formula {
         number: &elementwise.number,
         inputs: inputs
@@ -190,6 +193,8 @@ fn returned_literal(expression: &Expr) -> Option<&Lit> {
         },
         Expr::Paren(paren) => returned_literal(&paren.expr),
         Expr::Tuple(tuple) => tuple.elems.iter().find_map(returned_literal),
+        Expr::Array(row) => row.elems.iter().find_map(returned_literal),
+        Expr::Repeat(row) => returned_literal(&row.expr),
         Expr::Block(block) => of_statements(&block.block.stmts),
         Expr::If(conditional) => {
             let (_, otherwise) = conditional.else_branch.as_ref()?;

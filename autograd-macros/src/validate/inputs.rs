@@ -4,7 +4,7 @@ use syn::{FnArg, Generics, Ident, Pat, PatType, Signature, Type};
 
 use super::arguments::on_parameter;
 use super::parameters::{as_tensor, is_opaque, named, twice};
-use super::{agreement, lifetimes, lookalikes, parameters};
+use super::{agreement, lifetimes, lookalikes, parameters, scan};
 use crate::diagnostics::Diagnostics;
 use crate::model::{Definition, Input, NeedsInputGrad, TensorInput};
 use crate::show::show;
@@ -288,7 +288,7 @@ fn could_be_tensor(ty: &Type, diagnostics: &mut Diagnostics) -> Option<(TensorTy
     Some((alias(target), kind))
 }
 
-/// `#[each]` is for elementwise functions.
+/// `#[each]` is for elementwise functions, `#[row]` and `#[column]` are for those of pairs.
 ///
 /// ```text
 /// fn forward(x: ArrayView1<f32>, #[each] labels: &[i64]) -> Array1<f32>
@@ -299,10 +299,24 @@ fn is_of_a_formula(
     definition: &Definition,
     diagnostics: &mut Diagnostics,
 ) {
+    let formula = definition.kind.elementwise();
+    let is_scan = formula.is_some_and(|formula| formula.scan.is_some());
+    let is_of_pairs = formula.is_some_and(|formula| formula.pairs.is_some());
+    if !is_scan {
+        scan::is_of_a_scan(attributes, diagnostics);
+    }
     let each = on_parameter(attributes, "each", diagnostics);
-    if let Some(each) = each.filter(|_| definition.kind.elementwise().is_none()) {
+    if let Some(each) = each.filter(|_| formula.is_none()) {
         let message = "`#[each]` is for the values of elementwise functions; remove the attribute";
         diagnostics.error(each.path(), message);
+    }
+    for word in ["row", "column"] {
+        let side = on_parameter(attributes, word, diagnostics);
+        if let Some(side) = side.filter(|_| !is_of_pairs && !is_scan) {
+            let message = format!("`#[{word}]` is for functions of pairs");
+            let help = "remove it, or write `#[custom_function(pairs)]`";
+            diagnostics.error_with_help(side.path(), &message, help);
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use syn::{
 };
 
 use super::inputs::ReadInputs;
-use super::options::{BackwardOptions, ForwardOptions, FunctionOptions, ResidualOptions};
+use super::options::{BackwardOptions, Form, ForwardOptions, FunctionOptions, ResidualOptions};
 use super::outputs::ReadOutputs;
 use super::{arguments, elementwise, formula, lifetimes, parameters, residual};
 use crate::diagnostics::Diagnostics;
@@ -49,10 +49,21 @@ pub(super) fn block(
         Item::Impl(block) => Some((*block, FunctionKind::Block)),
         Item::Function(function) => {
             let (sig, arguments) = (&function.sig, std::mem::take(&mut options.short));
-            let Some(order) = elementwise::order_of(sig, options.elementwise, diagnostics) else {
+            let Form {
+                elementwise: order,
+                scan,
+                pairs,
+            } = std::mem::take(&mut options.form);
+            let given = pairs
+                .map(|(_, order)| order)
+                .or(order)
+                .or(scan.as_ref().map(|_| elementwise::DEFAULT_ORDER));
+            let Some(order) = elementwise::order_of(sig, given, diagnostics) else {
                 return Some(lower::short::block(*function, arguments));
             };
-            let elementwise = elementwise::read(sig, order, &arguments, diagnostics)?;
+            let of = (order, scan.as_ref(), pairs.map(|(reduce, _)| reduce));
+            let elementwise = elementwise::read(sig, of, &arguments, diagnostics)?;
+            let elementwise = lower::scan::sorted(elementwise);
             let body = function.body.stream();
             formula::check(&body, &elementwise, &place.elementwise, diagnostics);
             Some(lower::elementwise::block(*function, elementwise, arguments))
@@ -328,11 +339,18 @@ pub(super) fn forward(
     match &definition.kind {
         FunctionKind::Block | FunctionKind::Short(_) => {}
         FunctionKind::Elementwise(_, elementwise) => {
-            for input in inputs.iter_mut().filter(|input| input.tensor.is_some()) {
-                input.shown = elementwise.shown("ArrayView<'_, ");
+            let is_named = elementwise.pairs.is_none();
+            let tensors = inputs.iter_mut().filter(|input| input.tensor.is_some());
+            for input in tensors.filter(|_| is_named) {
+                let mut names = elementwise.inputs.iter();
+                if let Some(place) = names.position(|name| *name == input.name) {
+                    let axes = elementwise.axes_of_input(place);
+                    input.shown = elementwise.shown("ArrayView<'_, ", axes);
+                }
             }
-            for output in &mut returned {
-                output.shown = elementwise.shown("Array<");
+            let outputs = returned.iter_mut().zip(0..elementwise.outputs.len());
+            for (output, place) in outputs.filter(|_| is_named) {
+                output.shown = elementwise.shown("Array<", elementwise.axes_of_output(place));
             }
         }
     }

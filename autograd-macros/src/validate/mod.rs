@@ -22,9 +22,11 @@
 //! - [`residual`]: the function that outputs make zero, in place of backward functions.
 //! - [`vmap`]: the function of a batch.
 //! - [`batch`]: the inputs that have a first axis for the examples in `apply_batch`.
+//! - [`pairs`]: functions of rows and columns.
 //! - [`order`]: once differentiable, or any number of times.
 //! - [`gradcheck`]: the arguments of the generated test.
 //! - [`elementwise`], [`formula`]: elementwise functions, and their bodies.
+//! - [`scan`]: the states and the steps of a scan.
 //!
 //! A free function is judged as the block that [`lower`] makes of it.
 
@@ -50,10 +52,12 @@ mod names;
 mod options;
 mod order;
 mod outputs;
+mod pairs;
 mod parameters;
 mod place;
 mod residual;
 mod returns;
+mod scan;
 mod shapes;
 mod vmap;
 
@@ -69,8 +73,8 @@ use syn::{Ident, ReturnType, Signature};
 use crate::diagnostics::Diagnostics;
 use crate::lower::{self, adjoint::Turned};
 use crate::model::{
-    Adjoint, Backward, Batch, Definition, Derivative, Forward, FunctionKind, FunctionModel, Input,
-    Order, Residual, Saved, Source, Vmap, Wants, Written,
+    Adjoint, Backward, Batch, Definition, Derivative, Elementwise, Forward, FunctionKind,
+    FunctionModel, Input, Order, Residual, Saved, Source, Vmap, Wants, Written,
 };
 use crate::parse::{self, Argument, Attributes, ImplBlock, Item, Method, Part};
 use crate::place::{Mistake, Place};
@@ -600,9 +604,10 @@ fn derivatives(
 ) -> (Vec<Saved>, Order) {
     let on_tensors = |backward: &Backward| backward.function.is_on_tensors();
     match &definition.kind {
-        FunctionKind::Elementwise(_, elementwise) => {
-            (all_inputs(forward), Order::Times(elementwise.order))
-        }
+        FunctionKind::Elementwise(_, elementwise) => (
+            all_inputs(forward, elementwise),
+            Order::Times(elementwise.order),
+        ),
         FunctionKind::Block | FunctionKind::Short(_) => {
             let is_repeatable = backwards.iter().all(on_tensors);
             let order = if is_repeatable {
@@ -659,7 +664,7 @@ fn of_equations(forward: &Forward, residual: &Residual) -> Vec<Saved> {
 }
 
 /// Returns what an elementwise function saves: its tensors first, as the runtime has them, and its values.
-fn all_inputs(forward: &Forward) -> Vec<Saved> {
+fn all_inputs(forward: &Forward, elementwise: &Elementwise) -> Vec<Saved> {
     let edges = forward.differentiable().len();
     let saved = |(index, input): (usize, &Input)| Saved {
         name: input.name.clone(),
@@ -667,7 +672,8 @@ fn all_inputs(forward: &Forward) -> Vec<Saved> {
         needed_for: (0..edges).collect(),
     };
     let inputs = || forward.inputs.iter().enumerate();
-    let tensors = inputs().filter(|(_, input)| input.tensor.is_some());
+    let of = |name: &Ident| inputs().find(|(_, input)| input.name == *name);
+    let tensors = elementwise.inputs.iter().filter_map(of);
     let values = inputs().filter(|(_, input)| input.tensor.is_none());
     tensors.chain(values).map(saved).collect()
 }

@@ -4,6 +4,7 @@ use syn::{Ident, LitInt, Path};
 
 use crate::diagnostics::Diagnostics;
 use crate::lower::ShortArguments;
+use crate::model::{Reduce, Scanned};
 use crate::parse::Argument;
 
 /// The arguments of `#[custom_function(…)]`.
@@ -17,8 +18,18 @@ pub(super) struct FunctionOptions {
     /// `shapes(x = [n, i], …)`
     pub(super) shapes: Option<Argument>,
     pub(super) short: ShortArguments,
+    pub(super) form: Form,
+}
+
+/// The form of a formula, if the function is one.
+#[derive(Default)]
+pub(super) struct Form {
     /// The order of `elementwise(order = …)`, which makes the function elementwise.
     pub(super) elementwise: Option<usize>,
+    /// `scan` or `scan(reverse)`
+    pub(super) scan: Option<Scanned>,
+    /// How columns are reduced, and the order, of `pairs(…)`.
+    pub(super) pairs: Option<(Reduce, usize)>,
 }
 
 /// The arguments of `#[forward(…)]`.

@@ -82,8 +82,14 @@ impl Reader<'_> {
     /// //                             ^^^^^^ an elementwise function has the shape that its tensors broadcast to
     /// ```
     fn entries<'b>(&mut self, argument: &'b Argument) -> Option<&'b [Argument]> {
-        if let FunctionKind::Elementwise(..) = self.definition.kind {
-            let message = "an elementwise function has the shape that its tensors broadcast to";
+        if let FunctionKind::Elementwise(_, formula) = &self.definition.kind {
+            let message = if formula.pairs.is_some() {
+                "a function of pairs knows the shapes of its tensors"
+            } else if formula.scan.is_some() {
+                "a scan has the shapes that its tensors broadcast to"
+            } else {
+                "an elementwise function has the shape that its tensors broadcast to"
+            };
             self.diagnostics
                 .error_with_help(&argument.name, message, "remove `shapes`");
             return None;

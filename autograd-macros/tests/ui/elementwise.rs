@@ -1,19 +1,6 @@
 use pullback::ndarray::{Array1, ArrayView1};
 use pullback::prelude::*;
 
-mod an_array_is_returned {
-    use super::*;
-    #[custom_function(elementwise)]
-    pub fn f<T: Real>(x: T) -> [T; 2] { [x, x] }
-}
-
-mod an_array_of_numbers {
-    use super::*;
-    #[custom_function(elementwise)]
-    pub fn f<T: Real>(x: T, weights: [T; 3]) -> T { x * weights[0] }
-    fn caller(x: &Tensor1<f64>) -> Tensor1<f64> { f(x, x) }
-}
-
 mod an_array_of_the_caller {
     use super::*;
     #[custom_function(elementwise)]

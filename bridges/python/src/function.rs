@@ -28,6 +28,8 @@ type Outputs<'py> = (Vec<Bound<'py, PyAny>>, Vec<Option<bool>>);
 
 /// The names and the declared shapes of the arguments or of the outputs, as they are written.
 type Shapes = Vec<(&'static str, Option<&'static str>)>;
+/// The lengths of the rows of tensors, where there are any.
+type Rows = Vec<Option<usize>>;
 /// The element types and numbers of axes of tensors, and the element types of the outputs.
 type Types = (Vec<(&'static str, Option<usize>)>, Vec<&'static str>);
 
@@ -65,10 +67,24 @@ impl Function {
         )
     }
 
-    /// Returns whether the function is elementwise: then its outputs have the broadcast shape of its arrays.
+    /// Returns whether the function is elementwise: then its outputs have the broadcast shape of its arrays, both without
+    /// the axis of rows.
     #[getter]
     fn elementwise(&self) -> bool {
         self.entry.signature.elementwise
+    }
+
+    /// Returns the lengths of the rows that an elementwise function takes and returns: of the arguments that are tensors,
+    /// and of the outputs.
+    #[getter]
+    fn rows(&self) -> (Rows, Rows) {
+        let signature = &self.entry.signature;
+        let inputs = signature.inputs.iter().filter(|input| input.tensor);
+        let outputs = signature.outputs.iter();
+        (
+            inputs.map(|input| input.row).collect(),
+            outputs.map(|output| output.row).collect(),
+        )
     }
 
     /// Returns the types of the arguments and of the outputs in stubs, and whether an output has a gradient.

@@ -130,6 +130,8 @@ FUNCTIONS = {
     "two outputs": (lambda x: kernels.rows(x, places(x))[0], lambda n: [numbers(n, 4)]),
     "the shape of an argument": (kernels.centered, lambda n: [numbers(n, 4)]),
     "elementwise": (kernels.squash, lambda n: [numbers(n, 4), 1 + numbers(4)]),
+    "rows": (kernels.hamilton, lambda n: [numbers(n, 4), numbers(5, 1, 4)]),
+    "rows and numbers": (lambda *arguments: kernels.scaled(*arguments)[0], lambda n: [numbers(1, 3), numbers(n)]),
 }
 
 
@@ -156,6 +158,16 @@ def test_one_program_is_for_all_lengths(name, runs):
         runs.clear()
         numpy.testing.assert_allclose(jax.jit(function)(*given), expected)
         assert runs == [[array.shape for array in given]]
+
+
+def test_rows_have_their_length():
+    wrong, right = numbers(5, 3), numbers(5, 4)
+    with pytest.raises(Exception, match=r"`b` .*rows of length 4"):
+        kernels.hamilton(right, wrong)
+    with pytest.raises(Exception, match=r"`b` must have rows of length 4, not the shape \[5, 3\]"):
+        jax.jit(kernels.hamilton)(jnp.asarray(right), jnp.asarray(wrong))
+    point, distance = jax.eval_shape(kernels.scaled, abstract(2, 6, 3), abstract(6))
+    assert (point.shape, distance.shape) == ((2, 6, 3), (2, 6))
 
 
 def abstract(*shape):

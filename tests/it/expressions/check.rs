@@ -8,7 +8,7 @@ use super::tensors::on_tensors;
 use super::tree::{INPUTS, Tree};
 
 /// Beyond it, derivatives are too large to be compared with differences.
-const LARGEST: f64 = 1e3;
+pub(super) const LARGEST: f64 = 1e3;
 
 /// A point with a direction in it, the gradient of the result and a direction of that, and the same once more.
 #[derive(Debug)]
@@ -351,7 +351,7 @@ fn same(what: &str, found: f64, expected: f64) -> Result<(), String> {
     Err(format!("{what} {found}, not {expected}"))
 }
 
-fn close(what: &str, found: f64, expected: f64, tolerance: f64) -> Result<(), String> {
+pub(super) fn close(what: &str, found: f64, expected: f64, tolerance: f64) -> Result<(), String> {
     if (found - expected).abs() <= tolerance * (1.0 + expected.abs()) {
         return Ok(());
     }

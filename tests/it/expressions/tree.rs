@@ -178,6 +178,17 @@ impl fmt::Debug for Tree {
     }
 }
 
+impl Tree {
+    /// Computes it on numbers of a formula.
+    pub(super) fn on_numbers<R: Real>(&self, inputs: &[R; INPUTS]) -> R
+    where
+        f64: Literal<R>,
+    {
+        let add = |a: R, b: R| a + b;
+        self.compute(inputs, R::from, on_numbers::<R>, add)
+    }
+}
+
 impl Formula<INPUTS, 1> for Tree {
     type Entries = ();
 
@@ -187,8 +198,7 @@ impl Formula<INPUTS, 1> for Tree {
     where
         f64: Literal<R>,
     {
-        let add = |a: R, b: R| a + b;
-        [self.compute(&inputs, R::from, on_numbers::<R>, add)]
+        [self.on_numbers(&inputs)]
     }
 }
 

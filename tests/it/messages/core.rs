@@ -13,6 +13,7 @@ use super::{Page, name_of};
 use crate::functional::constant;
 use crate::functions::{HalfTangent, Square, SquareOnce, leaf, panic_of};
 use crate::residuals::mistakes;
+use crate::scans;
 
 /// The sum of a list's tensors; its backward returns a number of gradients of a length, both given.
 struct Total;
@@ -90,7 +91,7 @@ pub(super) fn errors(page: &mut Page) {
         .chain(mapped())
         .chain(matrices())
         .chain(mistakes::errors())
-        .chain([mistakes::error_of_rule()])
+        .chain([mistakes::error_of_rule(), scans::anomaly()])
     {
         page.says(&name_of(error.kind()), &error);
     }

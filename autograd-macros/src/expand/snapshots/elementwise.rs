@@ -62,7 +62,7 @@ const _: () = {
             limit: __p::ndarray::ArrayView<'_, T, D>,
         ) -> __p::ndarray::Array<T, D> {
             let [y_0] = __p::values(
-                <Self as __p::Function>::NAME,
+                &<Self as __p::Function>::SIGNATURE,
                 &__p::Blocks::<_, 2, 1, 2>(SquashFormula {}),
                 &[x, limit],
             );

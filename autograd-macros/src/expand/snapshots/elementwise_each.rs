@@ -76,7 +76,7 @@ const _: () = {
             label: &[i64],
         ) -> __p::ndarray::Array<T, D> {
             let [y_0] = __p::values(
-                <Self as __p::Function>::NAME,
+                &<Self as __p::Function>::SIGNATURE,
                 &__p::Blocks::<
                     _,
                     1,

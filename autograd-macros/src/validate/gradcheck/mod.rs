@@ -14,6 +14,7 @@ use crate::model::{
 };
 use crate::parse::Argument;
 use crate::show::show;
+use crate::spell::of_rows;
 use crate::types::{Content, Kind, Rank, TensorType, is_primitive, last_segment};
 use by_axis::Lengths;
 
@@ -647,35 +648,82 @@ impl Reader<'_> {
                 );
                 self.diagnostics.error_with_help(shape, &message, &help);
             }
-            Some(Rank::Named(dimension)) => {
-                let Some(parameter) = self.parameter(dimension) else {
-                    return;
-                };
-                let known = self
-                    .parameters
-                    .iter()
-                    .find(|(known, _)| *known == parameter);
-                match known {
-                    Some((_, Concrete::Rank(rank))) if *rank != found => {
-                        let rank_of_it = match self.definition.kind {
-                            // The rank has no name that is the author's.
-                            FunctionKind::Elementwise(..) => "the rank of all tensors".to_owned(),
-                            FunctionKind::Block | FunctionKind::Short(_) => {
-                                format!("rank `{parameter}`")
-                            }
-                        };
-                        let message = format!(
-                            "`{name}` has {rank_of_it}, for which {} given before, but this shape \
-                             has {has}",
-                            count(*rank, "length")
-                        );
-                        self.diagnostics.error(shape, message);
-                    }
-                    Some(_) => {}
-                    None => self.parameters.push((parameter, Concrete::Rank(found))),
-                }
-            }
+            Some(Rank::Named(dimension)) => self.has_a_rank(name, dimension, shape, &has),
             _ => {}
+        }
+        self.has_its_row(name, shape);
+    }
+
+    /// A rank that is a parameter of the block must be the same wherever it is.
+    fn has_a_rank(&mut self, name: &Ident, dimension: &Type, shape: &ExprArray, has: &str) {
+        let found = shape.elems.len();
+        let Some((parameter, more)) = self.rank_of(dimension) else {
+            return;
+        };
+        // Tensors with rows have an axis more than those with numbers.
+        let is_scan = self
+            .definition
+            .kind
+            .elementwise()
+            .is_some_and(|formula| formula.scan.is_some());
+        let its_rank = match (more, is_scan) {
+            (0, false) => "the rank of all tensors",
+            (0, true) => "the rank of the states",
+            (_, false) => "an axis for its rows after those of numbers",
+            (1, true) => "an axis of steps before those of the states, or one of rows after them",
+            (_, true) => "an axis of steps and one of rows more than the states",
+        };
+        let known = self
+            .parameters
+            .iter()
+            .find(|(known, _)| *known == parameter);
+        match known {
+            Some((_, Concrete::Rank(rank))) if *rank + more != found => {
+                let rank_of_it = match self.definition.kind {
+                    // The rank has no name that is the author's.
+                    FunctionKind::Elementwise(..) => its_rank.to_owned(),
+                    FunctionKind::Block | FunctionKind::Short(_) => {
+                        format!("rank `{parameter}`")
+                    }
+                };
+                let message = format!(
+                    "`{name}` has {rank_of_it}, for which {} given before, but this shape has {has}",
+                    count(*rank, "length")
+                );
+                self.diagnostics.error(shape, message);
+            }
+            None if found >= more => {
+                self.parameters
+                    .push((parameter, Concrete::Rank(found - more)));
+            }
+            Some(_) | None => {}
+        }
+    }
+
+    /// The last length of a tensor with rows must be theirs.
+    ///
+    /// ```text
+    /// #[custom_function(elementwise, gradcheck(w = [4, 2]))]
+    /// //                                              ^ `w` has rows of length 3, but this is 2
+    /// fn norm<T: Real>(w: [T; 3]) -> T
+    /// ```
+    fn has_its_row(&mut self, name: &Ident, shape: &ExprArray) {
+        let elementwise = self.definition.kind.elementwise();
+        let Some(row) = elementwise.and_then(|elementwise| elementwise.row(name)) else {
+            return;
+        };
+        let Some(last) = shape.elems.last() else {
+            let message = format!("`{name}` has rows, but this shape has no length");
+            let help = format!("write their length last: `{name} = [2, {}]`", show(row));
+            self.diagnostics.error_with_help(shape, &message, &help);
+            return;
+        };
+        if let (Some(found), Some(length)) = (literal(last), literal(row))
+            && found.to_bits() != length.to_bits()
+        {
+            let message = format!("`{name}` has rows of length {length}, but this is {found}");
+            let help = format!("write their length last: `{name} = [2, {length}]`");
+            self.diagnostics.error_with_help(last, &message, &help);
         }
     }
 
@@ -725,7 +773,7 @@ impl Reader<'_> {
             let Rank::Named(dimension) = rank else {
                 continue;
             };
-            let Some(dimension) = self.parameter(dimension) else {
+            let Some((dimension, _)) = self.rank_of(dimension) else {
                 continue;
             };
             if !self.parameters.iter().any(|(known, _)| *known == dimension) {
@@ -779,6 +827,18 @@ impl Reader<'_> {
 
     fn is_parameter(&self, name: &Ident) -> bool {
         names(self.definition).any(|param| param == name)
+    }
+
+    /// Returns the block's parameter that a rank is, and how many axes it has more.
+    fn rank_of(&self, rank: &Type) -> Option<(Ident, usize)> {
+        match of_rows(rank) {
+            Some((parameter, others)) => {
+                let more = others.iter().filter(|other| **other == "Larger").count();
+                let is_known = self.is_parameter(parameter);
+                is_known.then(|| (parameter.clone(), more))
+            }
+            None => Some((self.parameter(rank)?, 0)),
+        }
     }
 
     /// Returns the block's parameter that a type is, if it is one.

@@ -99,8 +99,9 @@ def of_outputs(call, arrays, dtype, broadcast, require):
     """
     function = call.function
     if function.elementwise:
-        shape = broadcast(*[array.shape for array in arrays])
-        return [(shape, kind) for kind in checked_kinds(call, arrays, dtype)]
+        kinds = checked_kinds(call, arrays, dtype)
+        shape = tuple(broadcast(*without_rows(call, arrays, require)))
+        return [(shape if row is None else (*shape, row), kind) for row, kind in zip(function.rows[1], kinds)]
     shapes = declared(function)
     if shapes is None or not arrays:
         return None
@@ -109,6 +110,19 @@ def of_outputs(call, arrays, dtype, broadcast, require):
         return list(zip(Lengths(call, arrays, shapes[0], require).of(shapes[1]), kinds))
     except Unknown:
         return None
+
+
+def without_rows(call, arrays, require):
+    """Compares the last axes of arrays with the rows that an elementwise function takes. Returns the other axes."""
+    shapes = []
+    for name, array, row in zip(call.names(), arrays, call.function.rows[0]):
+        shape = tuple(array.shape)
+        if row is not None:
+            fits = bool(shape) and shape[-1] == row
+            require(fits, lambda: f"{call.name}: `{name}` must have rows of length {row}, not the shape {shown(shape)}")
+            shape = shape[:-1]
+        shapes.append(shape)
+    return shapes
 
 
 def checked_kinds(call, arrays, dtype):

@@ -1,0 +1,333 @@
+//! Functions of each row with each column, as `#[custom_function(pairs)]` generates them.
+//!
+//! Inside, tensors have two axes: rows have theirs first, `[n, 1]`, columns theirs second, `[1, m]`, and what is one for
+//! all has the shape `[1, 1]`. A sum over columns is then an elementwise function whose results are summed, with the
+//! nodes of one: its derivatives are sums of pairs as well, of any order.
+//!
+//! An extreme is the function of the rows and of the column that each of them has chosen. The logarithm of Σⱼ eᶠ is
+//! s + ln Σⱼ eᶠ⁻ˢ, where s is its value as a constant: all derivatives are those of the sum, which is 1.
+
+use std::marker::PhantomData;
+use std::panic::Location;
+
+use autograd_kernels::{Evaluation, Item, Loops, Reduction, evaluate_reduced};
+use ndarray::{Array, ArrayView, ArrayViewD, Axis, IxDyn};
+
+use super::apply::{are_followed, follow};
+use super::arrays::{array, sums};
+use super::shared::{NamedLoops, Over, Shared};
+use crate::basic::Add;
+use crate::error::panic::caught;
+use crate::function::{Function, Signature, forward_panicked};
+use crate::tensor::{Tensor, TensorD};
+use crate::thread::unrecorded;
+use crate::{Element, Real, custom_function};
+
+/// What a tensor has an item for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Each row.
+    Row,
+    /// Each column.
+    Column,
+    /// One item, for all pairs.
+    All,
+}
+
+/// The function `F` of pairs, as generated code applies it.
+#[derive(Debug)]
+pub struct Pairs<F>(PhantomData<F>);
+
+/// The shapes of inputs, as a message has them.
+struct Shapes<'a>(&'a Signature, Vec<&'a [usize]>);
+
+impl Shapes<'_> {
+    /// Returns the numbers of rows and of columns.
+    ///
+    /// # Panics
+    /// If tensors have different numbers, or rows of another length than the function takes.
+    #[track_caller]
+    fn of_pairs(&self, items: &[Item], sides: &[Side]) -> [usize; 2] {
+        let names = self.0.inputs.iter().filter(|input| input.tensor);
+        let names: Vec<&str> = names.map(|input| input.name).collect();
+        let mut lengths = [Side::Row, Side::Column].map(|side| (side, None));
+        for (place, shape) in self.1.iter().enumerate() {
+            if let Some(row) = items[place].row()
+                && shape.last() != Some(&row)
+            {
+                let found = shape.last().copied().unwrap_or_default();
+                self.refused(&format!(
+                    "`{}` has rows of length {row}, but its last axis has length {found}",
+                    names[place]
+                ));
+            }
+            for (side, known) in &mut lengths {
+                if *side != sides[place] {
+                    continue;
+                }
+                let (former, length) = *known.get_or_insert((place, shape[0]));
+                if length != shape[0] {
+                    let noun = if *side == Side::Row {
+                        "rows"
+                    } else {
+                        "columns"
+                    };
+                    self.refused(&format!(
+                        "`{}` has {length} {noun}, and `{}` has {}",
+                        names[former], names[place], shape[0]
+                    ));
+                }
+            }
+        }
+        lengths.map(|(_, known)| known.map_or(1, |(_, length)| length))
+    }
+
+    #[track_caller]
+    fn refused(&self, reason: &str) -> ! {
+        panic!("{} of shapes {:?}: {reason}", self.0.name, self.1)
+    }
+}
+
+/// Returns the shape with the axis of rows, and that of columns.
+fn with_both(shape: &[usize], side: Side, item: Item) -> Vec<usize> {
+    let [n, m] = match side {
+        Side::Row => [shape[0], 1],
+        Side::Column => [1, shape[0]],
+        Side::All => [1, 1],
+    };
+    let mut both = vec![n, m];
+    both.extend(item.row());
+    both
+}
+
+/// Returns a result without the axis of columns.
+fn of_rows<T: Element>(result: &TensorD<T>, item: Item) -> TensorD<T> {
+    let mut shape = vec![result.shape()[0]];
+    shape.extend(item.row());
+    result.reshape(shape)
+}
+
+impl<F: Function> Pairs<F> {
+    /// Applies the function to tensors, each with its side; the inputs at `places` have gradients. Returns the sums over
+    /// all columns.
+    ///
+    /// # Panics
+    /// If tensors have different numbers of rows, or of columns, or do not have rows of the lengths that the function
+    /// takes.
+    #[track_caller]
+    pub fn sum<T, L, const I: usize, const O: usize, const E: usize>(
+        loops: L,
+        inputs: [TensorD<T>; I],
+        sides: [Side; I],
+        places: &'static [usize; E],
+    ) -> [TensorD<T>; O]
+    where
+        T: Element,
+        L: Loops<T> + 'static,
+    {
+        let (inputs, shape) = Self::paired(&loops, inputs, sides);
+        let items = loops.outputs();
+        let outputs = Self::run(&inputs, |views| {
+            let targets = vec![Some([shape[0], 1]); O];
+            sums(&loops, Evaluation::Values, views, &shape, targets)
+        });
+        let outputs = Self::followed(loops, Over::Pairs, outputs, &inputs, places);
+        let mut items = items.iter();
+        outputs.map(|output| of_rows(&output, *items.next().unwrap_or(&Item::Number)))
+    }
+
+    /// Returns the largest results over all columns, or the smallest: NaN if one is NaN. The first column that has it
+    /// gets the gradient.
+    ///
+    /// # Panics
+    /// As [`sum`](Self::sum), or if there is no column.
+    #[track_caller]
+    pub fn extreme<T, L, const I: usize, const E: usize>(
+        loops: L,
+        reduction: Reduction,
+        inputs: [TensorD<T>; I],
+        sides: [Side; I],
+        places: &'static [usize; E],
+    ) -> [TensorD<T>; 1]
+    where
+        T: Element,
+        L: Loops<T> + 'static,
+    {
+        let shapes = inputs.each_ref().map(Tensor::to_shape);
+        let (inputs, shape) = Self::paired(&loops, inputs, sides);
+        assert!(
+            shape[1] > 0 || shape[0] == 0,
+            "{} of shapes {shapes:?}: there is no column",
+            F::NAME
+        );
+        let mut columns = Vec::new();
+        let output = Self::run(&inputs, |views| {
+            let found;
+            (found, columns) = evaluate_reduced(&loops, reduction, views, shape);
+            vec![array(found, &[shape[0], 1])]
+        });
+        if !are_followed(&inputs.each_ref()) {
+            return output.map(|output| of_rows(&output, Item::Number));
+        }
+        let mut sides = sides.into_iter();
+        let chosen = inputs.map(|input| {
+            if sides.next() == Some(Side::Column) {
+                Chosen::apply(&input, &columns, input.shape()[1])
+            } else {
+                input
+            }
+        });
+        let outputs = Self::followed(loops, Over::Elements, output, &chosen, places);
+        outputs.map(|output| of_rows(&output, Item::Number))
+    }
+
+    /// Returns the logarithms of the sums of eˣ over all columns, of the results x: −∞ if there is no column. `weights`
+    /// is the formula eˣ⁻ˢ, with s as one more input.
+    ///
+    /// # Panics
+    /// As [`sum`](Self::sum).
+    #[track_caller]
+    pub fn log_sum_exp<T, L, W, const I: usize, const J: usize, const E: usize>(
+        loops: L,
+        weights: impl FnOnce(L) -> W,
+        inputs: [TensorD<T>; I],
+        sides: [Side; I],
+        places: &'static [usize; E],
+    ) -> [TensorD<T>; 1]
+    where
+        T: Element,
+        L: Loops<T> + 'static,
+        W: Loops<T> + 'static,
+    {
+        let (inputs, shape) = Self::paired(&loops, inputs, sides);
+        let output: [TensorD<T>; 1] = Self::run(&inputs, |views| {
+            let found = if shape[1] == 0 {
+                vec![T::neg_infinity(); shape[0]]
+            } else {
+                evaluate_reduced(&loops, Reduction::LogSumExp, views, shape).0
+            };
+            vec![array(found, &[shape[0], 1])]
+        });
+        if !are_followed(&inputs.each_ref()) {
+            return output.map(|output| of_rows(&output, Item::Number));
+        }
+        let [output] = output;
+        let one = Tensor::from(Array::from_elem(IxDyn(&[shape[0], 1]), T::one()));
+        let mut inputs = Vec::from(inputs);
+        inputs.push(output.clone());
+        // INVARIANT: J is I + 1.
+        let inputs: [TensorD<T>; J] = inputs
+            .try_into()
+            .unwrap_or_else(|_| unreachable!("one input more"));
+        let [sum] = Self::followed(weights(loops), Over::Pairs, [one], &inputs, places);
+        let output = Add::apply(&output, &logarithm(&sum));
+        [of_rows(&output, Item::Number)]
+    }
+
+    /// Returns the tensors with both axes, and the numbers of rows and columns.
+    #[track_caller]
+    fn paired<T: Element, const I: usize>(
+        loops: &dyn Loops<T>,
+        inputs: [TensorD<T>; I],
+        sides: [Side; I],
+    ) -> ([TensorD<T>; I], [usize; 2]) {
+        let shapes = inputs.iter().map(Tensor::shape).collect();
+        let shape = Shapes(&F::SIGNATURE, shapes).of_pairs(loops.inputs(), &sides);
+        let mut all = sides.iter().zip(loops.inputs());
+        let inputs = inputs.map(|input| match all.next() {
+            Some((side, item)) => input.reshape(with_both(input.shape(), *side, *item)),
+            None => input,
+        });
+        (inputs, shape)
+    }
+
+    /// Computes the outputs outside any graph.
+    #[track_caller]
+    fn run<T: Element, const I: usize, const O: usize>(
+        inputs: &[TensorD<T>; I],
+        compute: impl FnOnce(&[Option<ArrayViewD<'_, T>>]) -> Vec<Array<T, IxDyn>>,
+    ) -> [TensorD<T>; O] {
+        let guard = unrecorded();
+        let views = inputs.each_ref().map(|input| Some(input.view()));
+        let outputs = match caught(|| compute(&views)) {
+            Ok(outputs) => outputs,
+            Err(panic) => {
+                let shapes = inputs.each_ref().map(|input| vec![input.to_shape()]);
+                forward_panicked(panic, &F::SIGNATURE, &shapes)
+            }
+        };
+        drop(guard);
+        // INVARIANT: the loops have one for each.
+        let outputs: [Array<T, IxDyn>; O] = outputs
+            .try_into()
+            .unwrap_or_else(|_| unreachable!("one for each output"));
+        outputs.map(Tensor::from)
+    }
+
+    /// Returns the outputs with the derivatives that are wanted.
+    #[track_caller]
+    fn followed<T, L, const I: usize, const O: usize, const E: usize>(
+        loops: L,
+        over: Over,
+        outputs: [TensorD<T>; O],
+        inputs: &[TensorD<T>; I],
+        places: &'static [usize; E],
+    ) -> [TensorD<T>; O]
+    where
+        T: Element,
+        L: Loops<T> + 'static,
+    {
+        let inputs = inputs.each_ref();
+        if !are_followed(&inputs) {
+            return outputs;
+        }
+        let function = Shared::new(NamedLoops {
+            name: F::NAME,
+            form: "pairs",
+            order: loops.order(),
+            applied_at: Location::caller(),
+            are_gradients: false,
+            over,
+            loops,
+        });
+        follow::<F, _, _, _, I, O, E>(function, places, outputs, inputs)
+    }
+}
+
+/// The columns that rows have chosen, of `count`, along the first axis.
+struct Chosen<T>(PhantomData<T>);
+
+#[custom_function]
+impl<T: Element> Chosen<T> {
+    /// Returns the columns that rows have chosen, along the first axis.
+    #[forward]
+    fn forward(x: ArrayView<T, IxDyn>, columns: &[usize], count: usize) -> Array<T, IxDyn> {
+        assert_eq!(x.len_of(Axis(1)), count, "the number of columns");
+        let mut chosen = x.select(Axis(1), columns);
+        chosen.swap_axes(0, 1);
+        chosen
+    }
+
+    #[adjoint(x)]
+    fn adjoint(
+        grad_output: ArrayView<T, IxDyn>,
+        columns: &[usize],
+        count: usize,
+    ) -> Array<T, IxDyn> {
+        let mut shape = grad_output.shape().to_vec();
+        (shape[0], shape[1]) = (count, 1);
+        let mut found = Array::zeros(shape);
+        for (gradient, &column) in grad_output.outer_iter().zip(columns) {
+            let mut sum = found.index_axis_mut(Axis(0), column);
+            sum += &gradient;
+        }
+        found.swap_axes(0, 1);
+        found
+    }
+}
+
+/// The natural logarithm.
+#[custom_function(elementwise(order = 3))]
+fn logarithm<T: Real>(x: T) -> T {
+    x.ln()
+}

@@ -1,0 +1,131 @@
+//! The steps and lanes that the tensors of a scan broadcast to.
+
+use autograd_kernels::{Element, Item, Recurrence, ScanLoops, Shape, sum_to};
+use ndarray::{ArrayD, ArrayViewD};
+
+use super::function::{NamedScan, ScanFunction};
+use crate::elementwise::{common, of_items};
+
+/// The number of steps, and the shape of the lanes.
+#[derive(Debug)]
+pub(super) struct Extent {
+    pub(super) steps: usize,
+    pub(super) lanes: Shape,
+}
+
+impl Extent {
+    /// Returns the extent of the inputs of a scan.
+    ///
+    /// # Panics
+    /// If the inputs do not broadcast, an input has no axis of steps, or its rows have another length.
+    #[track_caller]
+    pub(super) fn of_inputs<T: Element, L: ScanLoops<T> + ?Sized>(
+        scan: &NamedScan<T, L>,
+        inputs: &[ArrayViewD<'_, T>],
+    ) -> Self {
+        let fail = |what: String| -> ! {
+            let shapes = inputs.iter().zip(scan.names);
+            let shapes: Vec<_> = shapes
+                .map(|(input, name)| format!("`{name}` {:?}", input.shape()))
+                .collect();
+            panic!("{} of {}: {what}", scan.name, shapes.join(", "))
+        };
+        let mut steps: Option<(usize, &str)> = None;
+        let mut lanes = Vec::new();
+        for (place, (input, name)) in inputs.iter().zip(scan.names).enumerate() {
+            let (item, has_steps) = scan.item(place);
+            if let Some(row) = item.row()
+                && input.shape().last() != Some(&row)
+            {
+                fail(format!("the last axis of `{name}` must have length {row}"));
+            }
+            match of_items(input.shape(), item) {
+                [] if has_steps => fail(format!("`{name}` has no axis of steps")),
+                [count, own @ ..] if has_steps => {
+                    match steps {
+                        Some((known, other)) if known != *count && known != 1 && *count != 1 => {
+                            fail(format!(
+                                "`{other}` has {known} steps, but `{name}` has {count}"
+                            ));
+                        }
+                        Some((known, _)) if known != 1 => {}
+                        Some(_) | None => steps = Some((*count, name)),
+                    }
+                    lanes.push(own);
+                }
+                own => lanes.push(own),
+            }
+        }
+        let Some(lanes) = common(lanes.into_iter()) else {
+            fail("the axes beside that of steps do not broadcast".to_owned())
+        };
+        Self {
+            steps: steps.map_or(1, |(steps, _)| steps),
+            lanes,
+        }
+    }
+
+    /// Returns the extent of tensors with their places, which fit.
+    pub(super) fn of<'a, T: Element>(
+        scan: &NamedScan<T, dyn ScanLoops<T>>,
+        tensors: impl Iterator<Item = (usize, &'a [usize])>,
+    ) -> Self {
+        let (mut steps, mut lanes) = (1, Vec::new());
+        for (place, shape) in tensors {
+            let (item, has_steps) = scan.item(place);
+            match of_items(shape, item) {
+                [count, own @ ..] if has_steps => {
+                    if *count != 1 {
+                        steps = *count;
+                    }
+                    lanes.push(own);
+                }
+                own => lanes.push(own),
+            }
+        }
+        // INVARIANT: forward has checked that the inputs broadcast; other shapes are those of an input or an output.
+        let lanes = common(lanes.into_iter()).expect("shapes that broadcast");
+        Self { steps, lanes }
+    }
+}
+
+impl Extent {
+    /// Returns the recurrence of a scan over it.
+    pub(super) fn run_of<'a, T: Element>(&'a self, scan: &'a ScanFunction<T>) -> Recurrence<'a, T> {
+        self.run(&scan.loops, scan.is_reversed)
+    }
+
+    /// Returns the recurrence of loops over it.
+    pub(super) fn run<'a, T: Element>(
+        &'a self,
+        loops: &'a dyn ScanLoops<T>,
+        is_reversed: bool,
+    ) -> Recurrence<'a, T> {
+        Recurrence {
+            loops,
+            steps: self.steps,
+            lanes: &self.lanes,
+            is_reversed,
+        }
+    }
+}
+
+/// Returns a derivative summed to the shape of its tensor.
+pub(super) fn reduced<T: Element>(
+    derivative: ArrayD<T>,
+    shape: &[usize],
+    (_, has_steps): (Item, bool),
+) -> ArrayD<T> {
+    if derivative.shape() == shape {
+        return derivative;
+    }
+    let mut aligned = shape.to_vec();
+    if has_steps {
+        // Lanes are aligned at the last axis, behind that of steps.
+        let missing = derivative.ndim() - shape.len();
+        aligned.splice(1..1, std::iter::repeat_n(1, missing));
+    }
+    let sums: ArrayD<T> = sum_to(&derivative.view(), &aligned);
+    // INVARIANT: axes of length 1 are removed.
+    sums.into_shape_with_order(shape).expect("as many elements")
+}

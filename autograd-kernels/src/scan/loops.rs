@@ -1,0 +1,215 @@
+//! The loops of a formula as a trait object.
+
+use super::work::{AllOf, Backward, BackwardWork, Forward, ForwardWork, MOST_AT_ONCE};
+use crate::element::Element;
+use crate::elementwise::order::{First, Second, Third};
+use crate::elementwise::{Formula, Item};
+use crate::loops::wide::compiled;
+
+/// The highest order of derivatives that there are loops for.
+const ORDER: usize = 2;
+
+/// The formula of a scan with its loops: of `I` numbers, of which `S` are states and `X` are those of a step, with `O` results.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Scans<F, const I: usize, const O: usize, const S: usize, const X: usize>(pub F);
+
+/// The number of inputs and results of each kind, as numbers.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct ScanCounts {
+    pub states: usize,
+    pub steps: usize,
+    pub shared: usize,
+    /// The outputs of each step, without the new states.
+    pub outputs: usize,
+}
+
+impl ScanCounts {
+    /// Returns the number of inputs.
+    pub(super) fn inputs(&self) -> usize {
+        self.states + self.steps + self.shared
+    }
+}
+
+/// The loops of some formula over steps.
+#[doc(hidden)]
+pub trait ScanLoops<T: Element>: Send + Sync + sealed::Sealed {
+    /// Returns the number of inputs and results of each kind, as numbers.
+    fn counts(&self) -> ScanCounts;
+
+    /// Returns the items of the input tensors: states, steps and shared ones.
+    fn inputs(&self) -> &'static [Item];
+
+    /// Returns the items of the new states and the outputs.
+    fn results(&self) -> &'static [Item];
+
+    /// Returns the number of inputs and results of each kind, as items.
+    fn items(&self) -> ScanCounts {
+        let counts = self.counts();
+        let (inputs, results) = (self.inputs(), self.results());
+        let states = leading(results, counts.states);
+        let steps = leading(&inputs[states..], counts.steps);
+        ScanCounts {
+            states,
+            steps,
+            shared: inputs.len() - states - steps,
+            outputs: results.len() - states,
+        }
+    }
+
+    /// Returns the item of an input, and whether it has an axis of steps.
+    fn input(&self, index: usize) -> (Item, bool) {
+        let items = self.items();
+        let is_step = index >= items.states && index < items.states + items.steps;
+        (self.inputs()[index], is_step)
+    }
+
+    /// Returns the item of a result, and whether it has an axis of steps.
+    fn result(&self, index: usize) -> (Item, bool) {
+        (self.results()[index], index >= self.items().states)
+    }
+
+    /// Returns how many times the formula can be differentiated.
+    fn order(&self) -> usize;
+
+    /// Calls `note` with the type and the size of each value that the formula holds.
+    fn list_values(&self, note: &mut dyn FnMut(&'static str, usize));
+
+    /// Computes some steps, of numbers with the components of an order. Writes all elements of the results that there
+    /// are.
+    fn forward(&self, order: usize, steps: Forward<'_, '_, T>);
+
+    /// Computes the adjoints before some steps, of numbers with the components of an order, and the derivatives with
+    /// respect to the numbers of each step and to the shared ones. Writes all elements of the results that there are.
+    fn backward(&self, order: usize, steps: Backward<'_, '_, T>);
+}
+
+/// Returns how many items have so many numbers.
+fn leading(items: &[Item], mut numbers: usize) -> usize {
+    let is_part = |item: &&Item| {
+        let is_part = numbers > 0;
+        numbers = numbers.saturating_sub(item.numbers());
+        is_part
+    };
+    items.iter().take_while(is_part).count()
+}
+
+pub(super) mod sealed {
+    /// `run` trusts, in unsafe code, that the loops have written all results. Other types cannot promise that.
+    pub trait Sealed {}
+}
+
+impl<F, const I: usize, const O: usize, const S: usize, const X: usize> sealed::Sealed
+    for Scans<F, I, O, S, X>
+{
+}
+
+impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const S: usize, const X: usize>
+    ScanLoops<T> for Scans<F, I, O, S, X>
+{
+    fn counts(&self) -> ScanCounts {
+        ScanCounts {
+            states: S,
+            steps: X,
+            shared: I - S - X,
+            outputs: O - S,
+        }
+    }
+
+    fn inputs(&self) -> &'static [Item] {
+        F::INPUTS
+    }
+
+    fn results(&self) -> &'static [Item] {
+        F::OUTPUTS
+    }
+
+    fn order(&self) -> usize {
+        ORDER
+    }
+
+    fn list_values(&self, note: &mut dyn FnMut(&'static str, usize)) {
+        self.0.list_values(note);
+    }
+
+    fn forward(&self, order: usize, steps: Forward<'_, '_, T>) {
+        let formula = &self.0;
+        let has_results = steps.results.iter().any(Option::is_some);
+        match order {
+            // Outputs that are not asked for are not computed.
+            1 if !has_results => {
+                compiled(ForwardWork::<_, _, First, I, O, S, false>::new(
+                    formula, steps,
+                ));
+            }
+            1 => compiled(ForwardWork::<_, _, First, I, O, S, true>::new(
+                formula, steps,
+            )),
+            2 => compiled(ForwardWork::<_, _, Second, I, O, S, true>::new(
+                formula, steps,
+            )),
+            3 => compiled(ForwardWork::<_, _, Third, I, O, S, true>::new(
+                formula, steps,
+            )),
+            order => unreachable!("order {order} of a scan of order {ORDER}"),
+        }
+    }
+
+    fn backward(&self, order: usize, steps: Backward<'_, '_, T>) {
+        let formula = &self.0;
+        let of_steps = steps.of_steps.iter().any(Option::is_some);
+        let of_shared = steps.wants_shared;
+        match order {
+            1 if !of_shared && const { I > S + X && I <= MOST_AT_ONCE } => {
+                compiled(BackwardWork::<
+                    _,
+                    _,
+                    First,
+                    AllOf<S, X, true, false>,
+                    I,
+                    O,
+                    S,
+                    X,
+                >::new(formula, steps));
+            }
+            1 if !of_steps && const { I <= MOST_AT_ONCE } => {
+                compiled(BackwardWork::<
+                    _,
+                    _,
+                    First,
+                    AllOf<S, X, false, true>,
+                    I,
+                    O,
+                    S,
+                    X,
+                >::new(formula, steps));
+            }
+            1 => {
+                compiled(BackwardWork::<
+                    _,
+                    _,
+                    First,
+                    AllOf<S, X, true, true>,
+                    I,
+                    O,
+                    S,
+                    X,
+                >::new(formula, steps));
+            }
+            2 => {
+                compiled(BackwardWork::<
+                    _,
+                    _,
+                    Second,
+                    AllOf<S, X, true, true>,
+                    I,
+                    O,
+                    S,
+                    X,
+                >::new(formula, steps));
+            }
+            order => unreachable!("order {order} of a scan of order {ORDER}"),
+        }
+    }
+}

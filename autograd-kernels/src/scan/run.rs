@@ -1,0 +1,735 @@
+//! A recurrence through time, forward and backward, over lanes that are cut into blocks.
+
+use std::fmt;
+use std::mem::{MaybeUninit, take};
+use std::ops::Range;
+
+use ndarray::{ArrayD, ArrayView2, ArrayViewD, ArrayViewMut3, Axis, s};
+
+use super::loops::ScanLoops;
+use super::source::{Source, Stream};
+use super::work::{Backward, Forward, Lanes, Rows};
+use crate::checks::size;
+use crate::element::Element;
+use crate::elementwise::Item;
+use crate::elementwise::evaluation::{BLOCK, LANES};
+use crate::memory;
+use crate::parallel::{each_part, shares, worth};
+
+/// The most steps that loops compute at a time: the inputs that are copied for them stay in the cache.
+const CHUNK: usize = 32;
+
+/// A formula that is computed step after step.
+#[doc(hidden)]
+#[derive(Clone, Copy)]
+pub struct Recurrence<'a, T: Element> {
+    pub loops: &'a dyn ScanLoops<T>,
+    /// The number of steps.
+    pub steps: usize,
+    /// The shape of the lanes.
+    pub lanes: &'a [usize],
+    /// Whether the last step is the first to be computed.
+    pub is_reversed: bool,
+}
+
+impl<T: Element> fmt::Debug for Recurrence<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Recurrence");
+        shown
+            .field("steps", &self.steps)
+            .field("lanes", &self.lanes);
+        shown.finish_non_exhaustive()
+    }
+}
+
+/// The states before the first step of each segment but the first one.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Checkpoints<T> {
+    /// A row for each state of each segment.
+    elements: Vec<T>,
+    lanes: usize,
+}
+
+impl<T: Element> Checkpoints<T> {
+    /// Returns the number of bytes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.elements.len() * size_of::<T>()
+    }
+
+    fn view(&self) -> ArrayView2<'_, T> {
+        let rows = self.elements.len().checked_div(self.lanes).unwrap_or(0);
+        // INVARIANT: whole rows.
+        ArrayView2::from_shape([rows, self.lanes], &self.elements).expect("whole rows")
+    }
+}
+
+impl<T> Drop for Checkpoints<T> {
+    fn drop(&mut self) {
+        memory::give_back(take(&mut self.elements));
+    }
+}
+
+/// Returns the number of steps of a segment.
+pub(super) fn segment(steps: usize) -> usize {
+    let root = steps.isqrt();
+    (root + usize::from(root * root < steps)).max(1)
+}
+
+/// The results of a pass, in the order in which a part has them; all but the first two are those of backward. Each has
+/// its number for each component, of the component's number in the recurrence.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    LastStates,
+    Outputs,
+    OfStates,
+    OfSteps,
+    OfShared,
+}
+
+/// A result of a pass: that of an item.
+struct Slot<T> {
+    has_steps: bool,
+    item: Item,
+    elements: Vec<T>,
+}
+
+/// What is computed.
+struct Pass<'a, T: Element> {
+    recurrence: Recurrence<'a, T>,
+    order: usize,
+    components: usize,
+    /// The inputs, component after component.
+    inputs: Vec<Source<'a, T>>,
+    /// The gradients of the results, component after component; none if the pass goes forward alone.
+    gradients: Vec<Source<'a, T>>,
+    /// The states that forward has saved.
+    saved: Option<ArrayView2<'a, T>>,
+    /// Whether a result needs the first pass, or only the states.
+    has_forward_results: bool,
+    wants_shared: bool,
+    /// Whether a derivative with respect to an input is wanted.
+    goes_backward: bool,
+}
+
+/// A range of lanes, and the results there.
+struct Part<'b, T> {
+    lanes: Range<usize>,
+    results: Vec<Option<Rows<'b, T>>>,
+    checkpoints: Option<Rows<'b, T>>,
+}
+
+impl<T: Element> Recurrence<'_, T> {
+    /// Computes the results that are wanted: the components of each last state, then of each output, of an order. With
+    /// `saves`, the checkpoints for a backward pass of order 1 too.
+    ///
+    /// The inputs are broadcast to the lanes, and along the axis of steps; a missing one is zeros.
+    #[must_use]
+    pub fn forward(
+        &self,
+        order: usize,
+        inputs: &[Option<ArrayViewD<'_, T>>],
+        wanted: &[bool],
+        saves: bool,
+    ) -> (Vec<Option<ArrayD<T>>>, Option<Checkpoints<T>>) {
+        let (items, components) = (self.loops.items(), 1 << (order - 1));
+        let (results, own) = (self.loops.results().len(), self.loops.inputs().len());
+        let place = |kind, component, index| match kind {
+            Kind::LastStates => Some(component * results + index),
+            Kind::Outputs => Some(component * results + items.states + index),
+            _ => None,
+        };
+        let (mut slots, places) = self.slots(components, wanted, place);
+        let pass = Pass {
+            recurrence: *self,
+            order,
+            components,
+            inputs: self.sources(inputs, components, own, 0..own),
+            gradients: Vec::new(),
+            saved: None,
+            has_forward_results: true,
+            wants_shared: false,
+            goes_backward: false,
+        };
+        let rows = self.saved();
+        let mut saved = (saves && order == 1).then(|| Slot {
+            has_steps: false,
+            item: Item::Number,
+            elements: memory::take(rows * self.width()),
+        });
+        pass.run(&mut slots, saved.as_mut().map(|saved| (saved, rows)));
+        let saved = saved.map(|saved| Checkpoints {
+            elements: saved.elements,
+            lanes: self.width(),
+        });
+        (self.arrays(slots, &places, wanted.len()), saved)
+    }
+
+    /// Computes the derivatives of the pairing of an order that are wanted, with respect to inputs and gradients at their
+    /// places. Checkpoints are those of forward with the same inputs, if it saved them.
+    ///
+    /// # Panics
+    /// If a derivative with respect to the last direction of a gradient is wanted: it is the recurrence itself.
+    #[must_use]
+    pub fn backward(
+        &self,
+        order: usize,
+        inputs: &[Option<ArrayViewD<'_, T>>],
+        wanted: &[bool],
+        checkpoints: Option<&Checkpoints<T>>,
+    ) -> Vec<Option<ArrayD<T>>> {
+        let (items, components): (_, usize) = (self.loops.items(), 1 << (order - 1));
+        let own = self.loops.inputs().len();
+        let width = own + self.loops.results().len();
+        assert!(
+            wanted.len() == width * components
+                && !wanted[(components - 1) * width + own..].contains(&true),
+            "a derivative with respect to the last direction of a gradient is the recurrence itself"
+        );
+        let place = |kind, component: usize, index| {
+            let first = (components - 1 - component) * width;
+            Some(match kind {
+                Kind::LastStates => first + own + index,
+                Kind::Outputs => first + own + items.states + index,
+                Kind::OfStates => first + index,
+                Kind::OfSteps => first + items.states + index,
+                Kind::OfShared => first + items.states + items.steps + index,
+            })
+        };
+        let (mut slots, places) = self.slots(components, wanted, place);
+        let are_wanted = |kinds: &[Kind]| {
+            let mut found = places.iter().filter(|(kind, _)| kinds.contains(kind));
+            found.any(|(_, place)| wanted[*place])
+        };
+        let pass = Pass {
+            recurrence: *self,
+            order,
+            components,
+            inputs: self.sources(inputs, components, width, 0..own),
+            gradients: self.sources(inputs, components, width, own..width),
+            saved: checkpoints
+                .filter(|saved| order == 1 && saved.elements.len() == self.saved() * self.width())
+                .map(Checkpoints::view),
+            has_forward_results: are_wanted(&[Kind::LastStates, Kind::Outputs]),
+            wants_shared: are_wanted(&[Kind::OfShared]),
+            goes_backward: are_wanted(&[Kind::OfStates, Kind::OfSteps, Kind::OfShared]),
+        };
+        pass.run(&mut slots, None);
+        self.arrays(slots, &places, wanted.len())
+    }
+
+    /// Returns the number of rows of the states that are saved.
+    fn saved(&self) -> usize {
+        let segments = self.steps.div_ceil(segment(self.steps));
+        self.loops.counts().states * segments.saturating_sub(1)
+    }
+
+    /// Returns the number of lanes.
+    fn width(&self) -> usize {
+        let Some(width) = size(self.lanes).filter(|width| width.checked_mul(self.steps).is_some())
+        else {
+            panic!(
+                "{} steps of shape {:?} have more elements than there is memory for",
+                self.steps, self.lanes
+            );
+        };
+        width
+    }
+
+    /// Returns the slots for all results, with their kinds and places; those that are not wanted are `None`.
+    #[expect(clippy::type_complexity, reason = "two lists")]
+    fn slots(
+        &self,
+        components: usize,
+        wanted: &[bool],
+        place: impl Fn(Kind, usize, usize) -> Option<usize>,
+    ) -> (Vec<(Option<Slot<T>>, Item)>, Vec<(Kind, usize)>) {
+        let counts = self.loops.items();
+        let (inputs, results) = (self.loops.inputs(), self.loops.results());
+        let (of_states, others) = inputs.split_at(counts.states);
+        let (of_steps, of_shared) = others.split_at(counts.steps);
+        let (last_states, outputs) = results.split_at(counts.states);
+        let kinds = [
+            (Kind::LastStates, last_states),
+            (Kind::Outputs, outputs),
+            (Kind::OfStates, of_states),
+            (Kind::OfSteps, of_steps),
+            (Kind::OfShared, of_shared),
+        ];
+        let (mut slots, mut places) = (Vec::new(), Vec::new());
+        for (kind, items) in kinds {
+            for number in 0..components * items.len() {
+                let (component, index) = (number / items.len(), number % items.len());
+                let Some(place) = place(kind, component, index) else {
+                    continue;
+                };
+                let item = items[index];
+                let has_steps = matches!(kind, Kind::Outputs | Kind::OfSteps);
+                let slot = wanted[place].then(|| Slot {
+                    has_steps,
+                    item,
+                    elements: memory::take(self.size(has_steps, item)),
+                });
+                slots.push((slot, item));
+                places.push((kind, place));
+            }
+        }
+        (slots, places)
+    }
+
+    /// Returns the number of elements of a result.
+    fn size(&self, has_steps: bool, item: Item) -> usize {
+        let rows = if has_steps { self.steps } else { 1 };
+        let size = (rows * self.width()).checked_mul(item.numbers());
+        // As large as none can be, so that there is a panic with the number.
+        size.unwrap_or(usize::MAX)
+    }
+
+    /// Returns the results, each at its place.
+    fn arrays(
+        &self,
+        slots: Vec<(Option<Slot<T>>, Item)>,
+        places: &[(Kind, usize)],
+        count: usize,
+    ) -> Vec<Option<ArrayD<T>>> {
+        let mut arrays = Vec::new();
+        arrays.resize_with(count, || None);
+        for ((slot, item), (_, place)) in slots.into_iter().zip(places) {
+            arrays[*place] = slot.map(|slot| {
+                let steps = slot.has_steps.then_some(self.steps);
+                let lanes = self.lanes.iter().copied();
+                let shape: Vec<usize> = steps.into_iter().chain(lanes).chain(item.row()).collect();
+                // INVARIANT: `run` has filled it.
+                ArrayD::from_shape_vec(shape, slot.elements).expect("an element for each")
+            });
+        }
+        arrays
+    }
+
+    /// Returns the sources of the numbers of some inputs, of each component.
+    fn sources<'a>(
+        &self,
+        inputs: &'a [Option<ArrayViewD<'_, T>>],
+        components: usize,
+        width: usize,
+        of: Range<usize>,
+    ) -> Vec<Source<'a, T>> {
+        let mut sources = Vec::new();
+        for component in 0..components {
+            for place in of.clone() {
+                let input = inputs[component * width + place].as_ref();
+                let item = match place.checked_sub(self.loops.inputs().len()) {
+                    None => self.loops.input(place),
+                    Some(result) => self.loops.result(result),
+                };
+                Source::of(input, item, self.is_reversed, self.lanes, &mut sources);
+            }
+        }
+        sources
+    }
+}
+
+/// A block of lanes.
+#[derive(Clone, Copy)]
+struct Block {
+    start: usize,
+    length: usize,
+    padded: usize,
+}
+
+impl Block {
+    /// Returns the blocks of a range. Only the last one is not whole registers.
+    fn all(lanes: Range<usize>) -> impl Iterator<Item = Self> {
+        let mut start = lanes.start;
+        std::iter::from_fn(move || {
+            let length = match lanes.end - start {
+                0 => return None,
+                rest @ ..LANES => rest,
+                rest => (rest - rest % LANES).min(BLOCK),
+            };
+            let block = Self {
+                start,
+                length,
+                padded: length.next_multiple_of(LANES),
+            };
+            start += length;
+            Some(block)
+        })
+    }
+
+    fn size(self) -> [usize; 2] {
+        [self.length, self.padded]
+    }
+
+    fn lanes(self) -> Lanes {
+        Lanes {
+            length: self.length,
+            padded: self.padded,
+        }
+    }
+}
+
+/// Buffers, which all blocks of a part use.
+struct Buffers<T> {
+    inputs: Vec<Vec<T>>,
+    gradients: Vec<Vec<T>>,
+    trail: Vec<T>,
+    checkpoints: Vec<T>,
+}
+
+/// The results of a block, of each kind.
+struct Results<'b, T> {
+    last_states: Vec<Option<Rows<'b, T>>>,
+    outputs: Vec<Option<Rows<'b, T>>>,
+    of_states: Vec<Option<Rows<'b, T>>>,
+    of_steps: Vec<Option<Rows<'b, T>>>,
+    of_shared: Vec<Option<Rows<'b, T>>>,
+}
+
+impl<T: Element> Pass<'_, T> {
+    /// Fills all results, and the rows of saved states.
+    fn run(&self, slots: &mut [(Option<Slot<T>>, Item)], saved: Option<(&mut Slot<T>, usize)>) {
+        let (width, steps) = (self.recurrence.width(), self.recurrence.steps);
+        let (mut filled, mut is_there) = (Vec::new(), Vec::new());
+        for (slot, item) in slots {
+            is_there.extend((0..item.numbers()).map(|_| slot.is_some()));
+            if let Some(slot) = slot {
+                let rows = if slot.has_steps { steps } else { 1 };
+                filled.push((slot, rows));
+            }
+        }
+        is_there.push(saved.is_some());
+        filled.extend(saved);
+        let views = filled.iter_mut().flat_map(|(slot, rows)| {
+            let shape = [*rows, width, slot.item.numbers()];
+            let room = &mut slot.elements.spare_capacity_mut()[..shape.iter().product()];
+            // INVARIANT: an element for each.
+            let mut view = ArrayViewMut3::from_shape(shape, room).expect("an element for each");
+            if slot.has_steps && self.recurrence.is_reversed {
+                view.invert_axis(Axis(0));
+            }
+            numbers_of(view)
+        });
+        let mut rest: Vec<Rows<'_, T>> = views.collect();
+        let at_least = worth::FORMULA / LANES / steps.max(1);
+        let parts: Vec<Part<'_, T>> = shares(width, LANES, at_least)
+            .into_iter()
+            .map(|lanes| {
+                let mut pieces = take(&mut rest).into_iter().map(|whole| {
+                    let (piece, after) = whole.split_at(Axis(1), lanes.len());
+                    rest.push(after);
+                    piece
+                });
+                let of = |&is_there: &bool| if is_there { pieces.next() } else { None };
+                let mut results: Vec<_> = is_there.iter().map(of).collect();
+                drop(pieces);
+                let checkpoints = results.pop().flatten();
+                Part {
+                    lanes,
+                    results,
+                    checkpoints,
+                }
+            })
+            .collect();
+        drop(rest);
+        each_part(parts, |part| self.part(part));
+        for (Slot { elements, item, .. }, rows) in filled {
+            // SAFETY: the parts have written to all elements: the loops all rows of outputs and of derivatives with
+            // respect to steps, since they have computed all steps, and the blocks all other rows.
+            #[expect(unsafe_code, reason = "see above")]
+            unsafe {
+                elements.set_len(rows * width * item.numbers());
+            }
+        }
+    }
+
+    /// Fills the results of some lanes.
+    fn part(&self, mut part: Part<'_, T>) {
+        let empty = |count| {
+            let mut buffers = Vec::new();
+            buffers.resize_with(count, Vec::new);
+            buffers
+        };
+        let mut buffers = Buffers {
+            inputs: empty(self.inputs.len()),
+            gradients: empty(self.gradients.len()),
+            trail: Vec::new(),
+            checkpoints: Vec::new(),
+        };
+        let (counts, first) = (self.recurrence.loops.counts(), part.lanes.start);
+        for block in Block::all(part.lanes.clone()) {
+            let columns = block.start - first..block.start - first + block.length;
+            let mut slices = part.results.iter_mut().map(|rows| {
+                let rows = rows.as_mut()?;
+                Some(rows.slice_mut(s![.., columns.clone()]))
+            });
+            let mut next = |count| slices.by_ref().take(self.components * count).collect();
+            let mut results = Results {
+                last_states: next(counts.states),
+                outputs: next(counts.outputs),
+                of_states: next(counts.states),
+                of_steps: next(counts.steps),
+                of_shared: next(counts.shared),
+            };
+            if self.gradients.is_empty() {
+                let mut row = 0;
+                self.forward(block, &mut buffers, &mut results, |state| {
+                    if let Some(saved) = &mut part.checkpoints {
+                        let mut saved = saved.slice_mut(s![row, columns.clone()]);
+                        for (element, computed) in saved.iter_mut().zip(state) {
+                            *element = MaybeUninit::new(*computed);
+                        }
+                        row += 1;
+                    }
+                });
+            } else {
+                self.backward(block, &mut buffers, &mut results);
+            }
+        }
+    }
+
+    /// Returns the number of states of all components.
+    fn states(&self) -> usize {
+        self.components * self.recurrence.loops.counts().states
+    }
+
+    /// Returns the elements of lanes of some inputs, a block for each, of the inputs whose number is in a range.
+    fn loaded(&self, sources: &[Source<'_, T>], of: Range<usize>, block: Block) -> Vec<T> {
+        let width = sources.len() / self.components;
+        let mut loaded = vec![T::zero(); self.components * of.len() * BLOCK];
+        let numbers = (0..self.components)
+            .flat_map(|component| of.clone().map(move |number| component * width + number));
+        for (number, to) in numbers.zip(loaded.chunks_exact_mut(BLOCK)) {
+            let source = &sources[number];
+            let mut buffer = vec![T::zero(); source.room(1, block.size())];
+            let lanes = self.recurrence.lanes;
+            let stream = source.rows(0, 1, block.start, block.size(), lanes, &mut buffer);
+            to[..block.padded].copy_from_slice(stream.row(0, block.padded));
+        }
+        loaded
+    }
+
+    /// Returns the rows of some steps of the inputs or gradients that are not states: these are `skipped`.
+    fn streams<'b>(
+        &self,
+        sources: &'b [Source<'_, T>],
+        skipped: usize,
+        steps: &Range<usize>,
+        block: Block,
+        buffers: &'b mut [Vec<T>],
+    ) -> Vec<Stream<'b, T>> {
+        let width = sources.len() / self.components;
+        let of = |(index, (source, buffer)): (usize, (&'b Source<'_, T>, &'b mut Vec<T>))| {
+            if index % width < skipped {
+                return Stream::of(&[], 0);
+            }
+            let room = source.room(CHUNK.min(self.recurrence.steps), block.size());
+            if buffer.len() < room {
+                buffer.resize(room, T::zero());
+            }
+            let lanes = self.recurrence.lanes;
+            source.rows(
+                steps.start,
+                steps.len(),
+                block.start,
+                block.size(),
+                lanes,
+                buffer,
+            )
+        };
+        sources.iter().zip(buffers).enumerate().map(of).collect()
+    }
+
+    /// Runs forward, with the results that are wanted of it, and calls `save` with each state before each segment but the
+    /// first one.
+    fn forward(
+        &self,
+        block: Block,
+        buffers: &mut Buffers<T>,
+        results: &mut Results<'_, T>,
+        mut save: impl FnMut(&[T]),
+    ) {
+        let counts = self.recurrence.loops.counts();
+        let mut states = self.loaded(&self.inputs, 0..counts.states, block);
+        for steps in segments(self.recurrence.steps) {
+            if steps.start > 0 {
+                for state in states.chunks_exact(BLOCK) {
+                    save(&state[..block.padded]);
+                }
+            }
+            for steps in chunks(&steps) {
+                let inputs = &mut buffers.inputs;
+                let inputs = self.streams(&self.inputs, counts.states, &steps, block, inputs);
+                let steps = Forward {
+                    lanes: block.lanes(),
+                    steps,
+                    inputs: &inputs,
+                    states: &mut states,
+                    trail: &mut [],
+                    results: &mut results.outputs,
+                };
+                self.recurrence.loops.forward(self.order, steps);
+            }
+        }
+        write(&states, &mut results.last_states);
+    }
+
+    /// Computes the derivatives.
+    fn backward(&self, block: Block, buffers: &mut Buffers<T>, results: &mut Results<'_, T>) {
+        let counts = self.recurrence.loops.counts();
+        let steps = self.recurrence.steps;
+        let is_known = self.saved.is_some() || steps <= segment(steps);
+        let mut checkpoints = take(&mut buffers.checkpoints);
+        checkpoints.clear();
+        if self.has_forward_results || !is_known {
+            self.forward(block, buffers, results, |state| {
+                checkpoints.extend_from_slice(state);
+            });
+        }
+        if !self.goes_backward {
+            return;
+        }
+        let mut adjoints = self.loaded(&self.gradients, 0..counts.states, block);
+        let mut of_shared = vec![T::zero(); self.components * counts.shared * BLOCK];
+        let mut of_segment = of_shared.clone();
+        let mut of_chunk = of_shared.clone();
+        for (index, steps) in segments(steps).enumerate().rev() {
+            let mut states = if index == 0 {
+                self.loaded(&self.inputs, 0..counts.states, block)
+            } else {
+                self.restored(index - 1, block, &checkpoints)
+            };
+            self.again(&steps, block, buffers, &mut states);
+            of_segment.fill(T::zero());
+            for chunk in chunks(&steps).rev() {
+                of_chunk.fill(T::zero());
+                let first = (chunk.start - steps.start) * self.states() * block.padded;
+                let trail = &buffers.trail[first..];
+                let inputs = &mut buffers.inputs;
+                let mut inputs = self.streams(&self.inputs, counts.states, &chunk, block, inputs);
+                for state in 0..self.states() {
+                    let place = state / counts.states * counts.inputs() + state % counts.states;
+                    let rows = &trail[state * block.padded..];
+                    inputs[place] = Stream::of(rows, self.states() * block.padded);
+                }
+                let gradients = &mut buffers.gradients;
+                let gradients =
+                    self.streams(&self.gradients, counts.states, &chunk, block, gradients);
+                let steps = Backward {
+                    lanes: block.lanes(),
+                    steps: chunk,
+                    inputs: &inputs,
+                    gradients: &gradients,
+                    adjoints: &mut adjoints,
+                    of_steps: &mut results.of_steps,
+                    wants_shared: self.wants_shared,
+                    of_shared: &mut of_chunk,
+                };
+                self.recurrence.loops.backward(self.order, steps);
+                add(&mut of_segment, &of_chunk);
+            }
+            add(&mut of_shared, &of_segment);
+        }
+        write(&adjoints, &mut results.of_states);
+        write(&of_shared, &mut results.of_shared);
+        buffers.checkpoints = checkpoints;
+    }
+
+    /// Runs a segment again, and keeps the states before each step.
+    fn again(
+        &self,
+        steps: &Range<usize>,
+        block: Block,
+        buffers: &mut Buffers<T>,
+        states: &mut [T],
+    ) {
+        let row = self.states() * block.padded;
+        let room = steps.len() * row;
+        if buffers.trail.len() < room {
+            buffers.trail.resize(room, T::zero());
+        }
+        let counts = self.recurrence.loops.counts();
+        let mut results = Vec::new();
+        results.resize_with(self.components * counts.outputs, || None);
+        for chunk in chunks(steps) {
+            let inputs = &mut buffers.inputs;
+            let inputs = self.streams(&self.inputs, counts.states, &chunk, block, inputs);
+            let trail = &mut buffers.trail[(chunk.start - steps.start) * row..];
+            let steps = Forward {
+                lanes: block.lanes(),
+                trail: &mut trail[..chunk.len() * row],
+                steps: chunk,
+                inputs: &inputs,
+                states: &mut *states,
+                results: &mut results,
+            };
+            self.recurrence.loops.forward(self.order, steps);
+        }
+    }
+
+    /// Returns the states before a segment, which are those of a row of checkpoints.
+    fn restored(&self, index: usize, block: Block, checkpoints: &[T]) -> Vec<T> {
+        let count = self.states();
+        let mut states = vec![T::zero(); count * BLOCK];
+        for (state, to) in states.chunks_exact_mut(BLOCK).enumerate() {
+            let row = index * count + state;
+            if let Some(saved) = &self.saved {
+                let saved = saved.slice(s![row, block.start..block.start + block.length]);
+                for (to, element) in to.iter_mut().zip(saved) {
+                    *to = *element;
+                }
+                let last = to[block.length - 1];
+                to[block.length..block.padded].fill(last);
+            } else {
+                let saved = &checkpoints[row * block.padded..][..block.padded];
+                to[..block.padded].copy_from_slice(saved);
+            }
+        }
+        states
+    }
+}
+
+/// Returns the steps of each segment.
+fn segments(steps: usize) -> impl DoubleEndedIterator<Item = Range<usize>> + ExactSizeIterator {
+    let length = segment(steps);
+    (0..steps.div_ceil(length)).map(move |index| {
+        let start = index * length;
+        start..steps.min(start + length)
+    })
+}
+
+/// Returns the steps that loops compute at a time.
+fn chunks(steps: &Range<usize>) -> impl DoubleEndedIterator<Item = Range<usize>> + use<> {
+    let (start, end) = (steps.start, steps.end);
+    (0..steps.len().div_ceil(CHUNK)).map(move |index| {
+        let start = start + index * CHUNK;
+        start..end.min(start + CHUNK)
+    })
+}
+
+/// Returns the rows of each number of items.
+fn numbers_of<T>(mut items: ArrayViewMut3<'_, MaybeUninit<T>>) -> Vec<Rows<'_, T>> {
+    let mut numbers = Vec::new();
+    while items.len_of(Axis(2)) > 0 {
+        let (number, rest) = items.split_at(Axis(2), 1);
+        numbers.push(number.index_axis_move(Axis(2), 0));
+        items = rest;
+    }
+    numbers
+}
+
+/// Writes blocks to the only rows of results.
+fn write<T: Copy>(blocks: &[T], results: &mut [Option<Rows<'_, T>>]) {
+    for (block, rows) in blocks.chunks_exact(BLOCK).zip(results) {
+        for (element, computed) in rows.iter_mut().flatten().zip(block) {
+            *element = MaybeUninit::new(*computed);
+        }
+    }
+}
+
+fn add<T: Element>(sums: &mut [T], terms: &[T]) {
+    for (sum, term) in sums.iter_mut().zip(terms) {
+        *sum += *term;
+    }
+}

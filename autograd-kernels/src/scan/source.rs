@@ -1,0 +1,203 @@
+//! Inputs of any layout, as rows of lanes for each step.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use ndarray::ArrayViewD;
+
+use crate::element::Element;
+use crate::elementwise::Item;
+use crate::elementwise::evaluation::BLOCK;
+use crate::loops::broadcast::repeated;
+use crate::loops::lanes::rows;
+
+/// The rows of some steps, as loops read them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stream<'a, T> {
+    elements: &'a [T],
+    first: usize,
+    stride: isize,
+}
+
+impl<'a, T> Stream<'a, T> {
+    /// Returns rows of a buffer, which are `stride` elements apart.
+    pub(super) fn of(elements: &'a [T], stride: usize) -> Self {
+        Self {
+            elements,
+            first: 0,
+            stride: stride.cast_signed(),
+        }
+    }
+
+    /// Returns the `length` elements of a row.
+    #[inline(always)]
+    pub(super) fn row(self, index: usize, length: usize) -> &'a [T] {
+        let start = self
+            .first
+            .wrapping_add_signed(self.stride * index.cast_signed());
+        &self.elements[start..][..length]
+    }
+}
+
+/// The numbers of an input of a recurrence, which is broadcast to the lanes and, if it has no axis of steps, to all steps.
+pub(super) enum Source<'a, T: Element> {
+    /// One element for all lanes and steps.
+    Repeated([T; BLOCK]),
+    Array {
+        /// Those of all numbers of an item.
+        elements: Arc<Cow<'a, [T]>>,
+        /// The first element of the step that is computed first.
+        first: usize,
+        /// The stride from a step to the next.
+        step: isize,
+        /// The strides along the axes of lanes, 0 where repeated; `None` if the lanes are contiguous.
+        lanes: Option<Vec<usize>>,
+    },
+}
+
+impl<'a, T: Element> Source<'a, T> {
+    /// Makes a source for each number of an array whose first axis is that of steps, if it `has_steps`, and whose last one
+    /// is that of rows, if it has such items; zeros where it is missing.
+    pub(super) fn of(
+        input: Option<&'a ArrayViewD<'_, T>>,
+        (item, has_steps): (Item, bool),
+        is_reversed: bool,
+        lanes: &[usize],
+        sources: &mut Vec<Self>,
+    ) {
+        let numbers = item.numbers();
+        let repeated = match input {
+            None => Some(T::zero()),
+            Some(input) => repeated(input),
+        };
+        let (Some(input), None) = (input, repeated) else {
+            let block = [repeated.unwrap_or(T::zero()); BLOCK];
+            sources.extend((0..numbers).map(|_| Self::Repeated(block)));
+            return;
+        };
+        let elements = Arc::new(rows(input));
+        let own = &input.shape()[..input.ndim() - usize::from(item.row().is_some())];
+        let (count, own) = match own {
+            [count, own @ ..] if has_steps => (*count, own),
+            own => (1, own),
+        };
+        let mut stride = numbers;
+        let mut strides: Vec<usize> = own
+            .iter()
+            .rev()
+            .map(|&length| {
+                let along = if length == 1 { 0 } else { stride };
+                stride *= length;
+                along
+            })
+            .collect();
+        strides.resize(lanes.len(), 0);
+        strides.reverse();
+        let step = if count == 1 { 0 } else { stride.cast_signed() };
+        let (first, step) = if is_reversed && count > 0 {
+            ((count - 1) * stride, -step)
+        } else {
+            (0, step)
+        };
+        let is_contiguous = numbers == 1 && own.iter().product::<usize>() == lanes.iter().product();
+        sources.extend((0..numbers).map(|number| Self::Array {
+            elements: Arc::clone(&elements),
+            first: first + number,
+            step,
+            lanes: (!is_contiguous).then(|| strides.clone()),
+        }));
+    }
+
+    /// Returns whether the rows of lanes have to be copied to a buffer.
+    fn is_gathered(&self, length: usize, padded: usize) -> bool {
+        match self {
+            Self::Repeated(_) => false,
+            Self::Array { lanes, .. } => lanes.is_some() || length < padded,
+        }
+    }
+
+    /// Returns the elements of a buffer for rows of `steps` steps.
+    pub(super) fn room(&self, steps: usize, [length, padded]: [usize; 2]) -> usize {
+        match self {
+            Self::Array { step: 0, .. } if self.is_gathered(length, padded) => padded,
+            Self::Array { .. } if self.is_gathered(length, padded) => steps * padded,
+            _ => 0,
+        }
+    }
+
+    /// Returns the rows of `count` steps from `step` on, of `length` lanes from `start` on. After the last lane it is
+    /// repeated up to `padded`: the formula might panic with other numbers.
+    pub(super) fn rows<'b>(
+        &'b self,
+        step: usize,
+        count: usize,
+        start: usize,
+        [length, padded]: [usize; 2],
+        lanes: &[usize],
+        buffer: &'b mut [T],
+    ) -> Stream<'b, T> {
+        let (elements, first, stride) = match self {
+            Self::Repeated(block) => return Stream::of(block, 0),
+            Self::Array {
+                elements,
+                first,
+                step: stride,
+                ..
+            } => {
+                let first = first.wrapping_add_signed(*stride * step.cast_signed());
+                (&***elements, first, *stride)
+            }
+        };
+        if !self.is_gathered(length, padded) {
+            return Stream {
+                elements,
+                first: first + start,
+                stride,
+            };
+        }
+        let count = if stride == 0 { 1 } else { count };
+        for (index, row) in buffer.chunks_exact_mut(padded).take(count).enumerate() {
+            let first = first.wrapping_add_signed(stride * index.cast_signed());
+            self.gather(&elements[first..], start, length, lanes, row);
+            let last = row[length - 1];
+            row[length..].fill(last);
+        }
+        Stream::of(buffer, if stride == 0 { 0 } else { padded })
+    }
+
+    /// Writes the elements of the lanes from `start` on.
+    fn gather(&self, elements: &[T], start: usize, length: usize, lanes: &[usize], row: &mut [T]) {
+        let Self::Array {
+            lanes: Some(strides),
+            ..
+        } = self
+        else {
+            row[..length].copy_from_slice(&elements[start..][..length]);
+            return;
+        };
+        let mut done = 0;
+        while done < length {
+            let mut place = start + done;
+            let mut run = None;
+            let mut first = 0;
+            for (&length, &stride) in lanes.iter().zip(strides).rev() {
+                run.get_or_insert((length - place % length, stride));
+                first += place % length * stride;
+                place /= length;
+            }
+            let (rest, stride) = run.unwrap_or((1, 0));
+            let to = &mut row[done..length.min(done + rest)];
+            match stride {
+                0 => to.fill(elements[first]),
+                1 => to.copy_from_slice(&elements[first..first + to.len()]),
+                _ => {
+                    for (to, element) in to.iter_mut().zip(elements[first..].iter().step_by(stride))
+                    {
+                        *to = *element;
+                    }
+                }
+            }
+            done += to.len();
+        }
+    }
+}

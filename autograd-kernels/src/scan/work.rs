@@ -1,0 +1,540 @@
+//! The loops over some steps of a block of lanes.
+
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+
+use ndarray::{ArrayViewMut2, Axis};
+
+use super::source::Stream;
+use crate::element::Element;
+use crate::element::number::Number;
+use crate::element::real::Real;
+use crate::elementwise::Formula;
+use crate::elementwise::dual::Dual;
+use crate::elementwise::entries::{Elements, Place};
+use crate::elementwise::evaluation::BLOCK;
+use crate::elementwise::order::Order;
+use crate::elementwise::work::{Block, Input, write};
+use crate::loops::wide::Loop;
+
+/// A result that has a row of lanes for each step, in the order in which steps are computed.
+pub(super) type Rows<'a, T> = ArrayViewMut2<'a, MaybeUninit<T>>;
+
+/// The lanes of a block.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lanes {
+    pub(super) length: usize,
+    /// The length up to a multiple of the elements of a register.
+    pub(super) padded: usize,
+}
+
+impl Lanes {
+    /// Returns the places of the lanes.
+    #[inline(always)]
+    fn places(self) -> impl Iterator<Item = Place> {
+        assert!(self.padded <= BLOCK, "a block");
+        (0..self.padded).map(Place)
+    }
+
+    fn elements(self) -> Elements {
+        Elements {
+            first: 0,
+            count: self.length,
+        }
+    }
+
+    /// Copies a block to a row of a result.
+    #[inline(always)]
+    fn copy<T: Copy>(self, block: &Block<T>, rows: &mut Rows<'_, T>, row: usize) {
+        let mut row = rows.index_axis_mut(Axis(0), row);
+        match row.as_slice_mut() {
+            Some(slice) => match slice.first_chunk_mut() {
+                // Of a length that the compiler knows.
+                Some(whole) => *whole = *block,
+                None => slice.copy_from_slice(&block[..self.length]),
+            },
+            None => {
+                for (element, computed) in row.iter_mut().zip(block) {
+                    *element = *computed;
+                }
+            }
+        }
+    }
+}
+
+/// Some steps forward.
+#[derive(Debug)]
+pub struct Forward<'a, 'b, T> {
+    pub(super) lanes: Lanes,
+    /// The steps, in the order in which they are computed.
+    pub(super) steps: std::ops::Range<usize>,
+    /// The inputs, component after component. Those of states are not used.
+    pub(super) inputs: &'a [Stream<'a, T>],
+    /// The states before the steps, a block for each component of each; then those after the steps.
+    pub(super) states: &'a mut [T],
+    /// Room for the states before each step, if they are needed.
+    pub(super) trail: &'a mut [T],
+    /// The outputs that are wanted, component after component.
+    pub(super) results: &'a mut [Option<Rows<'b, T>>],
+}
+
+/// Some steps backward.
+#[derive(Debug)]
+pub struct Backward<'a, 'b, T> {
+    pub(super) lanes: Lanes,
+    /// The steps; the last one is the first to be computed.
+    pub(super) steps: std::ops::Range<usize>,
+    /// The inputs, component after component.
+    pub(super) inputs: &'a [Stream<'a, T>],
+    /// The gradients of the results, component after component. Those of states are not used.
+    pub(super) gradients: &'a [Stream<'a, T>],
+    /// The adjoints after the steps, a block for each component of each state; then those before the steps.
+    pub(super) adjoints: &'a mut [T],
+    /// The derivatives with respect to each step that are wanted, by the component of the sum that they are.
+    pub(super) of_steps: &'a mut [Option<Rows<'b, T>>],
+    /// Whether those with respect to shared inputs are.
+    pub(super) wants_shared: bool,
+    /// Their sums over the steps, a block for each component of each, to which these steps are added.
+    pub(super) of_shared: &'a mut [T],
+}
+
+/// The elements of a block, as a loop reads them.
+#[inline(always)]
+fn block<T: Copy>(blocks: &[T], index: usize) -> &[T; BLOCK] {
+    // INVARIANT: `run` makes whole blocks.
+    blocks[index * BLOCK..].first_chunk().expect("a block")
+}
+
+#[inline(always)]
+fn block_mut<T: Copy>(blocks: &mut [T], index: usize) -> &mut [T; BLOCK] {
+    // INVARIANT: `run` makes whole blocks.
+    blocks[index * BLOCK..].first_chunk_mut().expect("a block")
+}
+
+/// The loop of [`Forward`].
+pub(super) struct ForwardWork<
+    'a,
+    'b,
+    T,
+    F,
+    D,
+    const I: usize,
+    const O: usize,
+    const S: usize,
+    const OUTPUTS: bool,
+> {
+    formula: &'a F,
+    run: Forward<'a, 'b, T>,
+    of: PhantomData<D>,
+}
+
+impl<'a, 'b, T, F, D, const I: usize, const O: usize, const S: usize, const OUTPUTS: bool>
+    ForwardWork<'a, 'b, T, F, D, I, O, S, OUTPUTS>
+{
+    pub(super) fn new(formula: &'a F, run: Forward<'a, 'b, T>) -> Self {
+        Self {
+            formula,
+            run,
+            of: PhantomData,
+        }
+    }
+}
+
+impl<T, F, D, const I: usize, const O: usize, const S: usize, const OUTPUTS: bool> Loop
+    for ForwardWork<'_, '_, T, F, D, I, O, S, OUTPUTS>
+where
+    T: Element,
+    F: Formula<I, O>,
+    D: Order,
+{
+    #[inline(always)]
+    fn run(self) {
+        let Self { formula, run, .. } = self;
+        let lanes = run.lanes;
+        let zero = Dual::<T::Number, 0>::constant(T::Number::from(0.0));
+        let mut states = D::filled([[T::zero(); BLOCK]; S]);
+        for component in 0..D::COUNT {
+            for state in 0..S {
+                states.as_mut()[component][state] = *block(run.states, component * S + state);
+            }
+        }
+        let mut results = D::filled([[MaybeUninit::uninit(); BLOCK]; O]);
+        for (index, step) in run.steps.clone().enumerate() {
+            if !run.trail.is_empty() {
+                let rows = run.trail.chunks_exact_mut(lanes.padded);
+                let mut rows = rows.skip(index * D::COUNT * S);
+                for component in 0..D::COUNT {
+                    for (state, row) in states.as_ref()[component].iter().zip(&mut rows) {
+                        row.copy_from_slice(&state[..lanes.padded]);
+                    }
+                }
+            }
+            let mut x = D::filled([Input::<T>(&[]); I]);
+            for component in 0..D::COUNT {
+                for input in S..I {
+                    let stream = run.inputs[component * I + input];
+                    x.as_mut()[component][input] = Input(stream.row(index, lanes.padded));
+                }
+            }
+            let entries = formula.entries(lanes.elements());
+            for at in lanes.places() {
+                let mut numbers = [D::filled(zero); I];
+                let mut input = 0;
+                while input < I {
+                    let mut component = 0;
+                    while component < D::COUNT {
+                        // SAFETY: a place of this block; the input has one for each.
+                        #[expect(unsafe_code, reason = "see `Input`")]
+                        let value = unsafe {
+                            if input < S {
+                                *states.as_ref()[component][input].get_unchecked(at.0)
+                            } else {
+                                x.as_ref()[component][input].at(at)
+                            }
+                        };
+                        numbers[input].as_mut()[component] = Dual::constant(T::Number::of(value));
+                        component += 1;
+                    }
+                    input += 1;
+                }
+                let computed = D::call(formula, &entries, at, numbers);
+                let mut result = 0;
+                while result < if OUTPUTS { O } else { S } {
+                    let mut component = 0;
+                    while component < D::COUNT {
+                        let value = computed[result].as_ref()[component].value;
+                        write(
+                            &mut results.as_mut()[component][result],
+                            at,
+                            value.element(),
+                        );
+                        component += 1;
+                    }
+                    result += 1;
+                }
+            }
+            for component in 0..D::COUNT {
+                for state in 0..S {
+                    let computed = &results.as_ref()[component][state];
+                    let state = &mut states.as_mut()[component][state];
+                    for (element, computed) in state[..lanes.padded].iter_mut().zip(computed) {
+                        // SAFETY: the loop has written all places.
+                        #[expect(unsafe_code, reason = "see above")]
+                        {
+                            *element = unsafe { computed.assume_init() };
+                        }
+                    }
+                }
+                for output in 0..if OUTPUTS { O - S } else { 0 } {
+                    if let Some(rows) = &mut run.results[component * (O - S) + output] {
+                        lanes.copy(&results.as_ref()[component][S + output], rows, step);
+                    }
+                }
+            }
+        }
+        for component in 0..D::COUNT {
+            for state in 0..S {
+                *block_mut(run.states, component * S + state) = states.as_ref()[component][state];
+            }
+        }
+    }
+}
+
+/// A choice of the inputs that are variables.
+pub(super) trait Variables {
+    /// Returns the place of an input among the variables.
+    fn place(input: usize) -> Option<usize>;
+}
+
+/// The states, and the other inputs where they are wanted.
+pub(super) struct AllOf<const S: usize, const X: usize, const STEPS: bool, const SHARED: bool>;
+
+impl<const S: usize, const X: usize, const STEPS: bool, const SHARED: bool> Variables
+    for AllOf<S, X, STEPS, SHARED>
+{
+    #[inline(always)]
+    fn place(input: usize) -> Option<usize> {
+        let is_variable = input < S || if input < S + X { STEPS } else { SHARED };
+        if is_variable { Some(input) } else { None }
+    }
+}
+
+/// The most inputs that one loop has as variables all at once.
+pub(super) const MOST_AT_ONCE: usize = 12;
+
+/// The number of variables of a group: so many tangents beside a value stay in registers.
+const WIDEST: usize = 4;
+
+/// The inputs of a group, where there are more than [`MOST_AT_ONCE`].
+struct Group<const INDEX: usize>;
+
+impl<const INDEX: usize> Variables for Group<INDEX> {
+    #[inline(always)]
+    fn place(input: usize) -> Option<usize> {
+        if input / WIDEST == INDEX {
+            Some(input % WIDEST)
+        } else {
+            None
+        }
+    }
+}
+
+/// The loop of [`Backward`].
+pub(super) struct BackwardWork<
+    'a,
+    'b,
+    T,
+    F,
+    D,
+    V,
+    const I: usize,
+    const O: usize,
+    const S: usize,
+    const X: usize,
+> {
+    formula: &'a F,
+    run: Backward<'a, 'b, T>,
+    of: PhantomData<(D, V)>,
+}
+
+impl<'a, 'b, T, F, D, V, const I: usize, const O: usize, const S: usize, const X: usize>
+    BackwardWork<'a, 'b, T, F, D, V, I, O, S, X>
+{
+    pub(super) fn new(formula: &'a F, run: Backward<'a, 'b, T>) -> Self {
+        Self {
+            formula,
+            run,
+            of: PhantomData,
+        }
+    }
+}
+
+impl<T, F, D, V, const I: usize, const O: usize, const S: usize, const X: usize> Loop
+    for BackwardWork<'_, '_, T, F, D, V, I, O, S, X>
+where
+    T: Element,
+    F: Formula<I, O>,
+    D: Order,
+    V: Variables,
+{
+    #[inline(always)]
+    fn run(self) {
+        let Self { formula, run, .. } = self;
+        let lanes = run.lanes;
+        let mut adjoints = D::filled([[T::zero(); BLOCK]; S]);
+        for component in 0..D::COUNT {
+            for state in 0..S {
+                adjoints.as_mut()[component][state] = *block(run.adjoints, component * S + state);
+            }
+        }
+        // Of the inputs that are wanted.
+        let mut results = D::filled([[MaybeUninit::uninit(); BLOCK]; I]);
+        let is_computed = |input| const { I > MOST_AT_ONCE } || V::place(input).is_some();
+        for (index, step) in run.steps.clone().enumerate().rev() {
+            let mut x = D::filled([Input::<T>(&[]); I]);
+            let mut gradients = D::filled([Input::<T>(&[]); O]);
+            for component in 0..D::COUNT {
+                for input in 0..I {
+                    let stream = run.inputs[component * I + input];
+                    x.as_mut()[component][input] = Input(stream.row(index, lanes.padded));
+                }
+                for output in S..O {
+                    let stream = run.gradients[component * O + output];
+                    gradients.as_mut()[component][output] = Input(stream.row(index, lanes.padded));
+                }
+            }
+            let lane = Lane {
+                formula,
+                lanes,
+                inputs: &x,
+                gradients: &gradients,
+                adjoints: &adjoints,
+                of: PhantomData::<D>,
+            };
+            let is_wanted = |input: usize| {
+                let of_step = |step| {
+                    let mut rows = run.of_steps[step..].iter().step_by(X);
+                    rows.any(Option::is_some)
+                };
+                match input {
+                    state if state < S => true,
+                    step if step < S + X => of_step(step - S),
+                    _ => run.wants_shared,
+                }
+            };
+            if const { I <= MOST_AT_ONCE } {
+                lane.each::<V, I>(&mut results);
+            } else {
+                macro_rules! groups {
+                    ($($index:literal)*) => {$(
+                        if const { $index * WIDEST < I }
+                            && ($index * WIDEST..I.min(($index + 1) * WIDEST)).any(is_wanted)
+                        {
+                            lane.each::<Group<$index>, WIDEST>(&mut results);
+                        }
+                    )*};
+                }
+                groups!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
+            }
+            for component in 0..D::COUNT {
+                let results = &results.as_ref()[component];
+                for state in 0..S {
+                    let adjoint = &mut adjoints.as_mut()[component][state];
+                    for at in 0..lanes.padded {
+                        // SAFETY: the loop has written all places.
+                        #[expect(unsafe_code, reason = "see above")]
+                        {
+                            adjoint[at] = unsafe { results[state][at].assume_init() };
+                        }
+                    }
+                }
+                for input in S..S + X {
+                    if is_computed(input)
+                        && let Some(rows) = &mut run.of_steps[component * X + input - S]
+                    {
+                        lanes.copy(&results[input], rows, step);
+                    }
+                }
+                for input in S + X..I {
+                    if is_computed(input) && run.wants_shared {
+                        let index = component * (I - S - X) + input - S - X;
+                        let sums = block_mut(run.of_shared, index);
+                        for at in 0..lanes.padded {
+                            // SAFETY: the loop has written all places.
+                            #[expect(unsafe_code, reason = "see above")]
+                            {
+                                sums[at] += unsafe { results[input][at].assume_init() };
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        for component in 0..D::COUNT {
+            for state in 0..S {
+                *block_mut(run.adjoints, component * S + state) =
+                    adjoints.as_ref()[component][state];
+            }
+        }
+    }
+}
+
+/// One step backward, of a block of lanes.
+struct Lane<'a, 'b, T, F, D: Order, const I: usize, const O: usize, const S: usize>
+where
+    T: Copy,
+{
+    formula: &'a F,
+    lanes: Lanes,
+    inputs: &'a D::Of<[Input<'b, T>; I]>,
+    gradients: &'a D::Of<[Input<'b, T>; O]>,
+    adjoints: &'a D::Of<[[T; BLOCK]; S]>,
+    of: PhantomData<D>,
+}
+
+impl<T, F, D, const I: usize, const O: usize, const S: usize> Lane<'_, '_, T, F, D, I, O, S>
+where
+    T: Element,
+    F: Formula<I, O>,
+    D: Order,
+{
+    /// Writes the derivatives with respect to `N` variables.
+    #[inline(always)]
+    fn each<V: Variables, const N: usize>(&self, results: &mut D::Of<[Block<T>; I]>) {
+        let (x, gradients) = (self.inputs.as_ref(), self.gradients.as_ref());
+        let zero = Dual::<T::Number, N>::constant(T::Number::from(0.0));
+        let entries = self.formula.entries(self.lanes.elements());
+        for at in self.lanes.places() {
+            let mut numbers = [D::filled(zero); I];
+            let mut input = 0;
+            while input < I {
+                let mut component = 0;
+                while component < D::COUNT {
+                    // SAFETY: a place of this block; the input has one for each.
+                    #[expect(unsafe_code, reason = "see `Input`")]
+                    let value = T::Number::of(unsafe { x[component][input].at(at) });
+                    numbers[input].as_mut()[component] = match V::place(input) {
+                        Some(place) if component == 0 => Dual::variable(value, place),
+                        _ => Dual::constant(value),
+                    };
+                    component += 1;
+                }
+                input += 1;
+            }
+            let mut of_results = D::filled([T::Number::from(0.0); O]);
+            let mut result = 0;
+            while result < O {
+                let mut component = 0;
+                while component < D::COUNT {
+                    // SAFETY: as above.
+                    #[expect(unsafe_code, reason = "see `Input`")]
+                    let value = unsafe {
+                        if result < S {
+                            *self.adjoints.as_ref()[component][result].get_unchecked(at.0)
+                        } else {
+                            gradients[component][result].at(at)
+                        }
+                    };
+                    of_results.as_mut()[component][result] = T::Number::of(value);
+                    component += 1;
+                }
+                result += 1;
+            }
+            let computed = D::call(self.formula, &entries, at, numbers);
+            let mut input = 0;
+            while input < I {
+                if let Some(variable) = V::place(input) {
+                    let mut component = 0;
+                    while component < D::COUNT {
+                        let sum = contracted::<_, D, N, O>(
+                            &computed,
+                            of_results.as_ref(),
+                            component,
+                            variable,
+                        );
+                        write(&mut results.as_mut()[component][input], at, sum.element());
+                        component += 1;
+                    }
+                }
+                input += 1;
+            }
+        }
+    }
+}
+
+/// Returns the component `of_sum` of Σₖ gₖ ∂fₖ, along one variable.
+#[inline(always)]
+fn contracted<B: Real, D: Order, const N: usize, const O: usize>(
+    computed: &[D::Of<Dual<B, N>>; O],
+    gradients: &[[B; O]],
+    of_sum: usize,
+    variable: usize,
+) -> B {
+    let (mut sum, mut is_empty) = (B::from(0.0), true);
+    let mut result = 0;
+    while result < O {
+        let mut of_gradient = 0;
+        while of_gradient < D::COUNT {
+            if of_gradient & !of_sum == 0
+                && let Some(slope) =
+                    computed[result].as_ref()[of_sum ^ of_gradient].tangent(variable)
+            {
+                let gradient = gradients[of_gradient][result];
+                // The direction may be missing for some inputs: then no slope makes NaN of it.
+                let product = if of_gradient > 0 && gradient == 0.0 {
+                    gradient
+                } else {
+                    gradient * slope
+                };
+                if is_empty {
+                    (sum, is_empty) = (product, false);
+                } else {
+                    sum += product;
+                }
+            }
+            of_gradient += 1;
+        }
+        result += 1;
+    }
+    sum
+}

@@ -1,0 +1,184 @@
+//! Generates what a function of pairs has in place of an elementwise function's loops over elements.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens as _, format_ident, quote};
+use syn::Ident;
+
+use super::elementwise::{blocks, formula_name, returns_tuple};
+use super::items::Items;
+use super::tokens::{local, number};
+use super::{apply, probes};
+use crate::docs;
+use crate::model::{Definition, Elementwise, FreeFunction, FunctionModel, Pairs, Reduce, Side};
+use crate::spell::at;
+
+/// Generates the functions on arrays and on tensors; `loops` are those of the formula.
+pub(super) fn functions(
+    model: &FunctionModel,
+    free: &FreeFunction,
+    (elementwise, pairs): (&Elementwise, &Pairs),
+    loops: &TokenStream,
+    p: &TokenStream,
+) -> TokenStream {
+    let (vis, sig, docs) = (&free.vis, &free.kernel, docs::short_kernel(free));
+    let inputs = &elementwise.inputs;
+    let of_outputs = Items::outputs(elementwise);
+    let results = of_outputs.names("y");
+    let returned = |ranked: &TokenStream| {
+        let results = results.iter().map(|result| quote!(#p::#ranked(#result)));
+        if returns_tuple(elementwise) {
+            quote!((#(#results,)*))
+        } else {
+            quote!(#(#results)*)
+        }
+    };
+    let (of_tensors, of_arrays) = (returned(&quote!(ranked)), returned(&quote!(ranked_array)));
+    let tensors = inputs
+        .iter()
+        .map(|input| quote!(#p::dynamic(#input).clone()));
+    let tensors = call(
+        model,
+        (elementwise, pairs),
+        loops,
+        &quote!([#(#tensors),*]),
+        p,
+    );
+    let arrays = inputs
+        .iter()
+        .map(|input| quote!(#p::Tensor::from(#input.into_dyn())));
+    let arrays = call(
+        model,
+        (elementwise, pairs),
+        loops,
+        &quote!([#(#arrays),*]),
+        p,
+    );
+    let probes = probes::statements(model, p);
+    let apply = quote! {
+        #probes
+        let [#(#results),*] = #tensors;
+        #of_tensors
+    };
+    let apply = apply::method(&model.forward, &docs::apply(model), &apply, p);
+    quote! {
+        #docs
+        #[track_caller]
+        #[allow(dead_code, clippy::needless_pass_by_value)]
+        #vis #sig {
+            let [#(#results),*] = #arrays;
+            #(let #results = #results.into_array();)*
+            #of_arrays
+        }
+
+        #apply
+    }
+}
+
+/// Generates the call of the runtime, for inputs as tensors of any rank.
+fn call(
+    model: &FunctionModel,
+    (elementwise, pairs): (&Elementwise, &Pairs),
+    loops: &TokenStream,
+    inputs: &TokenStream,
+    p: &TokenStream,
+) -> TokenStream {
+    let sides = pairs.sides.iter().map(|side| {
+        let side = match side {
+            Side::Row => quote!(Row),
+            Side::Column => quote!(Column),
+            Side::All => quote!(All),
+        };
+        quote!(#p::Side::#side)
+    });
+    let sides = quote!([#(#sides),*]);
+    let count = elementwise.inputs.len();
+    let places: Vec<usize> = (0..count)
+        .filter(|&input| elementwise.differentiable[input])
+        .collect();
+    let (edges, places) = (number(places.len()), places.into_iter().map(number));
+    let places = quote!(&[#(#places),*]);
+    let extreme = |reduction: TokenStream| quote!(#p::Pairs::<Self>::extreme(#loops, #p::Reduction::#reduction, #inputs, #sides, #places));
+    match pairs.reduce {
+        Reduce::Sum => quote!(#p::Pairs::<Self>::sum(#loops, #inputs, #sides, #places)),
+        Reduce::Max => extreme(quote!(Max)),
+        Reduce::Min => extreme(quote!(Min)),
+        Reduce::LogSumExp => {
+            let (name, of_formula) = (weights_name(&model.definition.ident), local("loops"));
+            let of_inputs = Items::inputs(elementwise).and_a_number();
+            let of_outputs = Items::outputs(elementwise);
+            let formula = quote!(#name(#of_formula.0));
+            let weights = blocks([&of_inputs, &of_outputs], elementwise.order, &formula, p);
+            let (count, more) = (number(count), number(count + 1));
+            quote! {
+                #p::Pairs::<Self>::log_sum_exp::<_, _, _, #count, #more, #edges>(
+                    #loops,
+                    |#of_formula| #weights,
+                    #inputs,
+                    #sides,
+                    #places,
+                )
+            }
+        }
+    }
+}
+
+fn weights_name(ident: &Ident) -> Ident {
+    format_ident!("{ident}Weights", span = at(ident))
+}
+
+/// Generates the formula of the weights of a logarithm of a sum: e to the power of the formula minus one number more.
+pub(super) fn weights(
+    definition: &Definition,
+    elementwise: &Elementwise,
+    p: &TokenStream,
+) -> Option<TokenStream> {
+    let pairs = elementwise.pairs.as_ref()?;
+    if pairs.reduce != Reduce::LogSumExp {
+        return None;
+    }
+    let (name, formula) = (
+        weights_name(&definition.ident),
+        formula_name(&definition.ident),
+    );
+    let of_formula = Items::inputs(elementwise);
+    let count = of_formula.count();
+    let items = of_formula.and_a_number();
+    let (more, list) = (items.count(), items.list(p));
+    let [real, elements, entries, at, numbers, constant, note] = [
+        "R", "elements", "entries", "at", "numbers", "constant", "note",
+    ]
+    .map(local);
+    let formula = formula.to_token_stream();
+    Some(quote! {
+        struct #name(#formula);
+
+        impl #p::Formula<#more, 1> for #name {
+            type Entries = <#formula as #p::Formula<#count, 1>>::Entries;
+
+            const INPUTS: &'static [#p::Item] = #list;
+
+            #[inline(always)]
+            fn entries(&self, #elements: #p::Elements) -> Self::Entries {
+                #p::Formula::entries(&self.0, #elements)
+            }
+
+            #[inline(always)]
+            fn at<#real: #p::Real>(
+                &self,
+                #entries: &Self::Entries,
+                #at: #p::Place,
+                [#numbers @ .., #constant]: [#real; #more],
+            ) -> [#real; 1]
+            where
+                f64: #p::Literal<#real>,
+            {
+                let [#elements] = #p::Formula::at(&self.0, #entries, #at, #numbers);
+                [#p::Real::exp(#elements - #constant)]
+            }
+
+            fn list_values(&self, #note: &mut dyn ::core::ops::FnMut(&'static str, usize)) {
+                #p::Formula::list_values(&self.0, #note);
+            }
+        }
+    })
+}

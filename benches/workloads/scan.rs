@@ -1,0 +1,174 @@
+//! scan/leaky: a leaky integrator and its rate over many steps, forward and backward.
+
+use std::time::Duration;
+
+use pullback::kernels;
+use pullback::ndarray::{Array1, Array2};
+use pullback::prelude::*;
+
+use crate::harness::{Filter, medians, report_both, timed};
+use crate::vectorized::vectorized;
+
+const STEPS: usize = 10_000;
+const CHANNELS: usize = 256;
+const ROUNDS: usize = 31;
+
+#[custom_function(scan, outputs(last, rate))]
+fn leaky<T: Real>(#[state] v: T, #[step] x: T, tau: T) -> (T, T) {
+    let v = tau * v + x;
+    (v, v.sigmoid())
+}
+
+pub fn run(filter: &Filter) {
+    if !filter.wants("scan/leaky") {
+        return;
+    }
+    let x = Array2::from_shape_fn((STEPS, CHANNELS), |(step, channel)| {
+        ((step * 7 + channel * 31) % 997) as f32 / 997.0 - 0.5
+    });
+    let tau = Array1::from_shape_fn(CHANNELS, |channel| {
+        0.5 + 0.4 * channel as f32 / CHANNELS as f32
+    });
+    let v = Array1::zeros(CHANNELS);
+    let leaves = (
+        Tensor::from(v.view()).set_requires_grad(true),
+        Tensor::from(x.view()).set_requires_grad(true),
+        Tensor::from(tau.view()).set_requires_grad(true),
+    );
+    let mut by_hand = ByHand::new(v, x, tau);
+    ours(&leaves, ones());
+    by_hand.run();
+    let all = [
+        (leaves.0.grad().map(Array1::into_dyn), &by_hand.of_v),
+        (leaves.1.grad().map(Array2::into_dyn), &by_hand.of_x),
+        (leaves.2.grad().map(Array1::into_dyn), &by_hand.of_tau),
+    ];
+    for (gradient, limits) in all {
+        for (ours, limit) in gradient.expect("a gradient").iter().zip(limits) {
+            let close = (ours - limit).abs() <= 1e-3 * limit.abs().max(1.0);
+            assert!(close, "{ours} is not {limit}");
+        }
+    }
+    let (ours, limit) = medians(
+        ROUNDS,
+        || {
+            leaves.0.zero_grad();
+            leaves.1.zero_grad();
+            leaves.2.zero_grad();
+            ours(&leaves, ones())
+        },
+        || by_hand.run(),
+    );
+    report_both("scan/leaky", ours, limit, ("ms", 1e6));
+}
+
+fn ones() -> Array2<f32> {
+    Array2::ones((STEPS, CHANNELS))
+}
+
+fn ours(
+    (v, x, tau): &(Tensor1<f32>, Tensor2<f32>, Tensor1<f32>),
+    gradient: Array2<f32>,
+) -> [Duration; 2] {
+    let (forward, (_, rate)) = timed(|| leaky(v, x, tau));
+    let (backward, ()) = timed(|| {
+        rate.backward_with(gradient).expect("the graph is whole");
+        drop(rate);
+    });
+    [forward, backward]
+}
+
+/// A loop over the steps, which keeps all states and rates, and one back, derived by hand, in buffers that are used
+/// again.
+struct ByHand {
+    v: Vec<f32>,
+    x: Vec<f32>,
+    tau: Vec<f32>,
+    states: Vec<f32>,
+    rates: Vec<f32>,
+    of_rates: Vec<f32>,
+    of_v: Vec<f32>,
+    of_x: Vec<f32>,
+    of_tau: Vec<f32>,
+}
+
+impl ByHand {
+    fn new(v: Array1<f32>, x: Array2<f32>, tau: Array1<f32>) -> Self {
+        let all = vec![1.0; STEPS * CHANNELS];
+        Self {
+            v: v.to_vec(),
+            x: x.into_raw_vec_and_offset().0,
+            tau: tau.to_vec(),
+            states: all.clone(),
+            rates: all.clone(),
+            of_rates: all.clone(),
+            of_v: v.to_vec(),
+            of_x: all,
+            of_tau: v.to_vec(),
+        }
+    }
+
+    fn run(&mut self) -> [Duration; 2] {
+        let (forward, ()) = timed(|| {
+            forward(
+                &self.v,
+                &self.x,
+                &self.tau,
+                &mut self.states,
+                &mut self.rates,
+            );
+        });
+        let (backward, ()) = timed(|| {
+            self.of_v.fill(0.0);
+            self.of_tau.fill(0.0);
+            backward(
+                (&self.v, &self.tau, &self.states),
+                (&self.rates, &self.of_rates),
+                &mut self.of_v,
+                &mut self.of_x,
+                &mut self.of_tau,
+            );
+        });
+        [forward, backward]
+    }
+}
+
+vectorized! {
+    fn forward(v: &[f32], x: &[f32], tau: &[f32], states: &mut [f32], rates: &mut [f32]) {
+        let mut before = v;
+        let rows = states.chunks_exact_mut(CHANNELS).zip(rates.chunks_exact_mut(CHANNELS));
+        for ((state, rate), x) in rows.zip(x.chunks_exact(CHANNELS)) {
+            for channel in 0..CHANNELS {
+                let next = tau[channel] * before[channel] + x[channel];
+                state[channel] = next;
+                rate[channel] = kernels::sigmoid(next);
+            }
+            before = state;
+        }
+    }
+}
+
+vectorized! {
+    fn backward(
+        saved: (&[f32], &[f32], &[f32]),
+        rates: (&[f32], &[f32]),
+        of_v: &mut [f32],
+        of_x: &mut [f32],
+        of_tau: &mut [f32],
+    ) {
+        let ((v, tau, states), (rates, of_rates)) = (saved, rates);
+        for step in (0..STEPS).rev() {
+            let row = step * CHANNELS..(step + 1) * CHANNELS;
+            let before = if step == 0 { v } else { &states[row.start - CHANNELS..row.start] };
+            let (rate, of_rate) = (&rates[row.clone()], &of_rates[row.clone()]);
+            let of_x = &mut of_x[row];
+            for channel in 0..CHANNELS {
+                let slope = rate[channel] * (1.0 - rate[channel]);
+                let of_state = of_v[channel] + of_rate[channel] * slope;
+                of_x[channel] = of_state;
+                of_tau[channel] += of_state * before[channel];
+                of_v[channel] = of_state * tau[channel];
+            }
+        }
+    }
+}

@@ -1,0 +1,378 @@
+//! Elementwise functions of rows.
+
+use pullback::functional::{Functional, vmap};
+use pullback::kernels::set_threads;
+use pullback::ndarray::{Array1, Array2, Array3, Axis, Ix1, Ix2, array, s};
+use pullback::prelude::*;
+use pullback::{ErrorKind, Function};
+
+/// `p` turned by the axis-angle vector `w`.
+#[custom_function(elementwise(order = 3), gradcheck(w = [4, 3], p = [4, 3]), gradcheck(w = [2, 1, 3], p = [1, 3, 3]))]
+fn rotate<T: Real>(w: [T; 3], p: [T; 3]) -> [T; 3] {
+    let cross = |a: [T; 3], b: [T; 3]| {
+        [
+            a[1] * b[2] - a[2] * b[1],
+            a[2] * b[0] - a[0] * b[2],
+            a[0] * b[1] - a[1] * b[0],
+        ]
+    };
+    let angle2 = w.iter().map(|w| w.square()).sum::<T>() + 1e-12;
+    let angle = angle2.sqrt();
+    let (a, b) = (angle.sin() / angle, (1.0 - angle.cos()) / angle2);
+    let (wp, wwp) = (cross(w, p), cross(w, cross(w, p)));
+    std::array::from_fn(|k| p[k] + a * wp[k] + b * wwp[k])
+}
+
+/// A weighted sum of a row: numbers and rows together, a value, a label for each row, and two outputs.
+#[custom_function(
+    elementwise,
+    outputs(sum, rest),
+    gradcheck(p = [4, 3], scale = [4], sign = &[1.0, -1.0, 2.0, 0.5], shift = 0.5),
+    gradcheck(p = [2, 1, 3], scale = [1, 2], sign = &[1.0, -1.0, 2.0, 0.5], shift = 0.5)
+)]
+fn weighed<T: Real>(p: [T; 3], scale: T, #[each] sign: &[f64], shift: f64) -> (T, [T; 2]) {
+    let sum = scale * (p[0] + 2.0 * p[1] + 3.0 * p[2]) * sign;
+    (sum, [p[0].exp() * scale, p[2] * p[1] + shift])
+}
+
+const SIDE: usize = 3;
+
+/// The product of matrices, with lengths that are constants.
+#[custom_function(elementwise, gradcheck(a = [2, 9], b = [1, 9]))]
+fn product<T: Real>(a: [T; SIDE * SIDE], b: [T; 9]) -> [T; SIDE * SIDE] {
+    let mut c = [T::from(0.0); 9];
+    for i in 0..SIDE {
+        for j in 0..SIDE {
+            for k in 0..SIDE {
+                c[SIDE * i + j] += a[SIDE * i + k] * b[SIDE * k + j];
+            }
+        }
+    }
+    c
+}
+
+/// More numbers than one loop has as variables.
+#[custom_function(elementwise(order = 3), gradcheck(x = [3, 17], y = [3, 6], z = [3]))]
+fn long<T: Real>(x: [T; 17], y: [T; 6], z: T) -> [T; 6] {
+    let mut sums = y;
+    for (k, x) in x.into_iter().enumerate() {
+        sums[k % 6] += x * x * z + y[(k + 1) % 6] * x;
+    }
+    sums
+}
+
+/// The most numbers.
+#[custom_function(elementwise(order = 1), gradcheck(x = [2, 64]))]
+fn doubled<T: Real>(x: [T; 64]) -> [T; 64] {
+    x.map(|x| 2.0 * x * x)
+}
+
+/// A row of one number, and a row from a number.
+#[custom_function(elementwise, gradcheck(x = [3, 1]))]
+fn one<T: Real>(x: [T; 1]) -> T {
+    x[0].exp()
+}
+
+#[custom_function(elementwise, gradcheck(x = [3]), gradcheck(x = [2, 2]))]
+fn angle<T: Real>(x: T) -> [T; 2] {
+    [x.cos(), x.sin()]
+}
+
+/// Derivatives that are given, of rows and a number, one of which asks for nothing but the gradient.
+#[custom_function(
+    elementwise,
+    outputs(scaled, norm2),
+    gradcheck(x = [4, 2], factor = [4], shift = [4, 2]),
+    grad(x) = {
+        let g = grad_scaled;
+        [g[0] * factor + 2.0 * x[0] * grad_norm2, g[1] * factor + 2.0 * x[1] * grad_norm2]
+    },
+    grad(factor) = grad_scaled[0] * x[0] + grad_scaled[1] * x[1] + 0.0 * norm2,
+    grad(shift) = grad_scaled,
+)]
+fn given<T: Real>(x: [T; 2], factor: T, shift: [T; 2]) -> ([T; 2], T) {
+    let scaled = [x[0] * factor + shift[0], x[1] * factor + shift[1]];
+    (scaled, x[0] * x[0] + x[1] * x[1])
+}
+
+#[custom_function(elementwise, gradcheck(x = [5, 2]), grad(x, once) = [grad_output[1] * output[1], grad_output[0] * output[0]])]
+fn swapped<T: Real>(x: [T; 2]) -> [T; 2] {
+    [x[1].exp(), x[0].exp()]
+}
+
+/// Slices of a helper, and a formula that is called.
+#[custom_function(elementwise, gradcheck(p = [3, 3]))]
+fn twice<T: Real>(p: [T; 3]) -> T {
+    fn sum<T: Real>(row: &[T]) -> T {
+        row.iter().copied().sum()
+    }
+    sum(&Rotate::formula([p[2], p[0], p[1]], p)[1..])
+}
+
+fn numbers(shape: [usize; 2], scale: f64) -> Array2<f64> {
+    Array2::from_shape_fn(shape, |(i, k)| {
+        ((i * 7 + k * 3) as f64 * 0.37).sin() * scale
+    })
+}
+
+fn leaf(values: Array2<f64>) -> Tensor2<f64> {
+    Tensor::from(values).set_requires_grad(true)
+}
+
+#[test]
+fn signatures_have_the_lengths_of_rows() {
+    let signature = Weighed::<f64, Ix1>::SIGNATURE;
+    assert_eq!(
+        signature
+            .inputs
+            .iter()
+            .map(|input| input.row)
+            .collect::<Vec<_>>(),
+        [Some(3), None, None, None]
+    );
+    assert_eq!(
+        signature
+            .outputs
+            .iter()
+            .map(|output| output.row)
+            .collect::<Vec<_>>(),
+        [None, Some(2)]
+    );
+    assert_eq!(signature.inputs[0].ty, "ArrayView<'_, T, D::Larger>");
+    assert_eq!(Product::<f64, Ix2>::SIGNATURE.inputs[0].row, Some(9));
+    assert!(signature.elementwise && signature.forward_mode);
+    assert_eq!(Angle::formula(0.0), [1.0, 0.0]);
+    assert_eq!(
+        Angle::<f64, Ix1>::forward(array![0.0].view()),
+        array![[1.0, 0.0]]
+    );
+}
+
+/// Blocks, lanes, rests and threads: each row is computed as it is alone.
+#[test]
+fn rows_are_independent_of_each_other() {
+    for threads in [1, 2] {
+        set_threads(threads);
+        for count in [0, 1, 15, 16, 17, 255, 256, 257, 600, 70_000] {
+            let (w, p) = (
+                leaf(numbers([count, 3], 2.0)),
+                leaf(numbers([count, 3], 1.5)),
+            );
+            let turned = rotate(&w, &p);
+            let weights = Tensor::from(numbers([count, 3], -0.7));
+            let first = Grad::of(&(&turned * &weights).sum())
+                .create_graph(true)
+                .run((&w, &p))
+                .unwrap();
+            let second =
+                grad(&(first.0.square().sum() + first.1.square().sum()), (&w, &p)).unwrap();
+            for row in [0, 14, 15, 16, 254, 255, 256, 599, 69_999]
+                .into_iter()
+                .filter(|row| *row < count)
+            {
+                let of = |tensor: &Tensor2<f64>| tensor.view().slice(s![row..=row, ..]).to_owned();
+                let (w, p) = (leaf(of(&w)), leaf(of(&p)));
+                let alone = rotate(&w, &p);
+                assert_eq!(of(&turned), alone.to_array());
+                let weights = Tensor::from(of(&weights));
+                let of_alone = Grad::of(&(&alone * &weights).sum())
+                    .create_graph(true)
+                    .run((&w, &p))
+                    .unwrap();
+                assert_eq!(
+                    (of(&first.0), of(&first.1)),
+                    (of_alone.0.to_array(), of_alone.1.to_array())
+                );
+                let of_alone = grad(
+                    &(of_alone.0.square().sum() + of_alone.1.square().sum()),
+                    (&w, &p),
+                )
+                .unwrap();
+                assert_eq!(
+                    (of(&second.0), of(&second.1)),
+                    (of_alone.0.to_array(), of_alone.1.to_array())
+                );
+            }
+        }
+    }
+    set_threads(1);
+}
+
+/// Rows that are broadcast, transposed or one for all have the results of their copies.
+#[test]
+fn layouts_make_no_difference() {
+    let (w, p) = (numbers([40, 3], 1.0), numbers([40, 3], 2.0));
+    let whole = rotate(&Tensor::from(w.clone()), &Tensor::from(p.clone())).to_array();
+    let columns = Tensor::from(p.t().as_standard_layout().to_owned()).t();
+    assert!(!columns.view().is_standard_layout());
+    assert_eq!(rotate(&Tensor::from(w.clone()), &columns).to_array(), whole);
+
+    let row = w.slice(s![3..4, ..]).to_owned();
+    let repeated = row.broadcast((40, 3)).unwrap().to_owned();
+    let by_copies = rotate(&Tensor::from(repeated), &Tensor::from(p.clone())).to_array();
+    let one = leaf(row);
+    assert_eq!(rotate(&one, &Tensor::from(p.clone())).to_array(), by_copies);
+    let turned = rotate(&one, &Tensor::from(p));
+    assert_eq!(grad(&turned.sum(), &one).unwrap().shape(), [1, 3]);
+
+    // Both are broadcast, along different axes.
+    let a = Tensor::from(Array3::from_shape_fn((5, 1, 3), |(i, _, k)| {
+        (i + 2 * k) as f64 * 0.3
+    }))
+    .set_requires_grad(true);
+    let b = Tensor::from(Array3::from_shape_fn((1, 60, 3), |(_, j, k)| {
+        (j * k) as f64 * 0.01 - 0.5
+    }))
+    .set_requires_grad(true);
+    let turned = rotate(&a, &b);
+    assert_eq!(turned.shape(), [5, 60, 3]);
+    let (of_a, of_b) = grad(&turned.square().sum(), (&a, &b)).unwrap();
+    assert_eq!(
+        (of_a.shape(), of_b.shape()),
+        (&[5, 1, 3][..], &[1, 60, 3][..])
+    );
+    let alone = rotate(&a.slice(s![4..5, 0, ..]), &b.slice(s![0, 59..60, ..]));
+    assert_eq!(
+        turned.slice(s![4, 59, ..]).to_array(),
+        alone.slice(s![0, ..]).to_array()
+    );
+    // A rotation changes no length.
+    assert!(of_a.to_array().iter().all(|slope| slope.abs() < 1e-9));
+
+    let dynamic = rotate(&a.into_dyn(), &b.into_dyn());
+    assert_eq!(dynamic.to_array(), turned.to_array().into_dyn());
+}
+
+/// What a pass does not need is not computed: the number that has no derivative there would make it NaN.
+#[custom_function(elementwise)]
+fn rooted<T: Real>(x: [T; 8], y: [T; 3]) -> T {
+    x[7].sqrt() * y[0].square() + y[1] + y[2]
+}
+
+#[test]
+fn a_pass_computes_what_it_needs() {
+    let x = leaf(Array2::zeros((2, 8)));
+    let y = leaf(numbers([2, 3], 1.0));
+    let sum = rooted(&x, &y).sum();
+    let of_y: Tensor2<f64> = Grad::of(&sum).retain_graph(true).run(&y).unwrap();
+    assert_eq!(of_y.to_array(), array![[0.0, 1.0, 1.0], [0.0, 1.0, 1.0]]);
+    let of_x: Tensor2<f64> = grad(&sum, &x).unwrap();
+    let of_x = of_x.to_array();
+    assert_eq!(of_x.slice(s![.., ..7]), Array2::<f64>::zeros((2, 7)));
+    assert!(of_x[[1, 7]].is_infinite());
+}
+
+#[test]
+fn single_precision_is_close() {
+    let (w, p) = (numbers([33, 3], 1.0), numbers([33, 3], 2.0));
+    let (of_w, of_p) = {
+        let (w, p) = (leaf(w.clone()), leaf(p.clone()));
+        grad(&rotate(&w, &p).square().sum(), (&w, &p)).unwrap()
+    };
+    let single = |x: &Array2<f64>| Tensor::from(x.mapv(f32::from_f64)).set_requires_grad(true);
+    let (w, p) = (single(&w), single(&p));
+    let (single_w, single_p) = grad(&rotate(&w, &p).square().sum(), (&w, &p)).unwrap();
+    for (a, b) in [(of_w, single_w), (of_p, single_p)] {
+        let error = (&a.to_array() - &b.to_array().mapv(f64::from)).mapv(f64::abs);
+        assert!(error.iter().all(|error| *error < 2e-5), "{error:?}");
+    }
+}
+
+/// Backward over backward over backward, forward over forward, and both, against each other.
+#[test]
+fn modes_agree() {
+    let x = leaf(numbers([2, 17], 0.5));
+    let (y, z) = (
+        Tensor::from(numbers([2, 6], 0.8)),
+        Tensor::from(array![0.7, -0.4]),
+    );
+    let direction = Tensor::from(numbers([2, 17], 1.0));
+    let energy = |x: &Tensor2<f64>| long(x, &y, &z).powi(3).sum();
+    let mut along = energy(&x);
+    let mut by_passes = Vec::new();
+    for _ in 0..3 {
+        let g: Tensor2<f64> = Grad::of(&along).create_graph(true).run(&x).unwrap();
+        along = (&g * &direction).sum();
+        by_passes.push(along.item());
+    }
+    let first = |x: &Tensor2<f64>| jvp(|(x,)| energy(x), (x,), (&direction,)).unwrap().1;
+    let second = |x: &Tensor2<f64>| jvp(|(x,)| first(x), (x,), (&direction,)).unwrap().1;
+    let third = |x: &Tensor2<f64>| {
+        Functional::new()
+            .jvp(|(x,)| second(x), (x,), (&direction,))
+            .unwrap()
+            .1
+    };
+    let x = x.detach();
+    let by_tangents = [first(&x).item(), second(&x).item(), third(&x).item()];
+    for (pass, tangent) in by_passes.iter().zip(by_tangents) {
+        assert!(
+            (pass - tangent).abs() < 1e-9 * pass.abs(),
+            "{by_passes:?}, {by_tangents:?}"
+        );
+    }
+}
+
+#[test]
+fn vmap_takes_each_example() {
+    let (w, p) = (numbers([5, 3], 1.0), Tensor::from(numbers([4, 3], 2.0)));
+    let w = Tensor::from(w);
+    let each = vmap(
+        |w: &Tensor1<f64>| rotate(&w.reshape((1, 3)), &p),
+        Axis(0),
+        &w,
+    )
+    .unwrap();
+    assert_eq!(each.shape(), [5, 4, 3]);
+    let third = rotate(&w.slice(s![3..4, ..]), &p);
+    assert_eq!(each.slice(s![3, .., ..]).to_array(), third.to_array());
+}
+
+#[test]
+fn a_derivative_that_is_given_once_is_not_differentiated() {
+    let x = leaf(numbers([3, 2], 1.0));
+    let g = Grad::of(&swapped(&x).sum())
+        .create_graph(true)
+        .run(&x)
+        .unwrap();
+    assert_eq!(g.to_array(), x.to_array().mapv(Real::exp));
+    let error = grad(&g.sum(), &x).unwrap_err();
+    assert_eq!(
+        error.kind(),
+        &ErrorKind::OrderExceeded {
+            order: 1,
+            form: Some("elementwise")
+        }
+    );
+}
+
+#[test]
+#[should_panic(
+    expected = "rotate of shapes [[4, 3], [4, 2]]: `p` has rows of length 3, but its last axis has length 2"
+)]
+fn rows_have_their_length() {
+    let _ = rotate(&leaf(numbers([4, 3], 1.0)), &leaf(numbers([4, 2], 1.0)));
+}
+
+#[test]
+#[should_panic(expected = "one of shapes [[]]: `x` has rows of length 1, but it has no axis")]
+fn rows_have_an_axis() {
+    let _ = one(&Tensor::from(1.0).into_dyn());
+}
+
+#[test]
+#[should_panic(
+    expected = "rotate of shapes [[4, 3], [2, 3]]: they do not broadcast along the axes before rows"
+)]
+fn rows_are_as_many() {
+    let _ = rotate(&leaf(numbers([4, 3], 1.0)), &leaf(numbers([2, 3], 1.0)));
+}
+
+#[test]
+#[should_panic(
+    expected = "weighed of shape [4]: `sign` must have 4 entries, one for each element, found 12"
+)]
+fn lists_have_an_entry_for_each_row() {
+    let scale = Tensor::from(Array1::ones(4));
+    let _ = weighed(&leaf(numbers([4, 3], 1.0)), &scale, &[1.0; 12], 0.0);
+}

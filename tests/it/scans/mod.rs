@@ -1,0 +1,537 @@
+//! Scans: recurrences over time, beside the same by a loop on the tape.
+
+use pullback::ndarray::{Array, Array2, ArrayD, Axis, Dimension, IxDyn, array, s};
+use pullback::prelude::*;
+use pullback::{Gradcheck, Tensor};
+
+/// A leaky integrator and its rate at each step.
+#[custom_function(scan, outputs(last, rate), gradcheck(v = [3], x = [20, 3], tau = [3] in 0.5..0.9))]
+pub fn leaky<T: Real>(#[state] v: T, #[step] x: T, tau: T) -> (T, T) {
+    let v = tau * v + x;
+    (v, v.sigmoid())
+}
+
+/// Two states, from the last step, with a value; parameters in no order.
+#[custom_function(
+    scan(reverse),
+    outputs(last_u, last_v, product),
+    gradcheck(k = 0.3, a = [4], u = [4], x = [7, 4], v = [4], y = [7, 4])
+)]
+pub fn coupled<T: Real>(
+    k: f64,
+    a: T,
+    #[state] u: T,
+    #[step] x: T,
+    #[state] v: T,
+    #[step] y: T,
+) -> (T, T, T) {
+    let next = a * u + k * x * v.sin();
+    let other = v.tanh() - y * u * 0.2;
+    (next, other, next * v)
+}
+
+/// A state alone, without outputs and shared numbers.
+#[custom_function(scan, gradcheck(sum = [2, 2], x = [3, 2, 2]))]
+pub fn squares<T: Real>(#[state] sum: T, #[step] x: T) -> T {
+    sum + x * x
+}
+
+/// A point that turns, with rows as state, as steps and as outputs.
+#[custom_function(
+    scan,
+    outputs(last, path, radius),
+    gradcheck(p = [2, 2], force = [5, 2, 2], angle = [5, 2], damping = [2])
+)]
+pub fn turning<T: Real>(
+    #[state] p: [T; 2],
+    #[step] force: [T; 2],
+    #[step] angle: T,
+    damping: T,
+) -> ([T; 2], [T; 2], T) {
+    let (s, c) = (angle.sin(), angle.cos());
+    let next = [
+        damping * (c * p[0] - s * p[1]) + force[0],
+        damping * (s * p[0] + c * p[1]) + force[1],
+    ];
+    (next, [next[0] * next[1], p[0]], next[0].hypot(next[1]))
+}
+
+fn numbers<D: Dimension, S: pullback::ndarray::ShapeBuilder<Dim = D>>(
+    shape: S,
+    seed: f64,
+) -> Array<f64, D> {
+    let mut position = seed;
+    Array::from_shape_simple_fn(shape, || {
+        position += 1.0;
+        (position * 0.618_033_988_749_895).fract() - 0.5
+    })
+}
+
+fn leaf<D: Dimension>(array: Array<f64, D>) -> Tensor<f64, D> {
+    Tensor::from(array).set_requires_grad(true)
+}
+
+/// [`leaky`] by a loop on the tape.
+fn leaky_by_loop(
+    v: &Tensor1<f64>,
+    x: &Tensor2<f64>,
+    tau: &Tensor1<f64>,
+) -> (Tensor1<f64>, Tensor2<f64>) {
+    let mut state = v.clone();
+    let mut rates = Vec::new();
+    for step in 0..x.shape()[0] {
+        state = tau * &state + &x.slice(s![step, ..]);
+        rates.push(state.sigmoid());
+    }
+    let rates: Vec<&Tensor1<f64>> = rates.iter().collect();
+    (state, Tensor::stack(Axis(0), &rates))
+}
+
+fn assert_close<D: Dimension>(found: &Array<f64, D>, expected: &Array<f64, D>) {
+    assert_eq!(found.shape(), expected.shape());
+    for (found, expected) in found.iter().zip(expected) {
+        assert!(
+            (found - expected).abs() <= 1e-11 * (1.0 + expected.abs()),
+            "{found} {expected}"
+        );
+    }
+}
+
+#[test]
+fn time() {
+    let v = leaf(array![0.5, -1.0]);
+    let x = leaf(Array2::from_shape_fn((6, 2), |(t, c)| {
+        (t as f64 * 0.3 - c as f64).sin()
+    }));
+    let tau = leaf(array![0.9, 0.5]);
+    let (last, rate): (Tensor1<f64>, Tensor2<f64>) = leaky(&v, &x, &tau);
+    assert_eq!((last.shape(), rate.shape()), (&[2][..], &[6, 2][..]));
+    let (by_loop, rates) = leaky_by_loop(&v, &x, &tau);
+    assert_close(&last.to_array(), &by_loop.to_array());
+    assert_close(&rate.to_array(), &rates.to_array());
+    let by_loop = grad(&(rates.sum() + by_loop.sum()), (&v, &x, &tau)).unwrap();
+    let loss = rate.sum() + last.sum();
+    let here = Grad::of(&loss)
+        .create_graph(true)
+        .run((&v, &x, &tau))
+        .unwrap();
+    assert_close(&here.0.to_array(), &by_loop.0.to_array());
+    assert_close(&here.1.to_array(), &by_loop.1.to_array());
+    assert_close(&here.2.to_array(), &by_loop.2.to_array());
+    let second: Tensor1<f64> = grad(&here.2.sum(), &tau).unwrap();
+    assert!(second.to_array().iter().all(|x| x.is_finite()));
+}
+
+/// Returns the sum of the outputs, each times weights.
+fn weighted(last: &Tensor1<f64>, rate: &Tensor2<f64>) -> Tensor0<f64> {
+    let of_last = Tensor::from(numbers(last.shape()[0], 5.0));
+    let of_rate = Tensor::from(numbers([rate.shape()[0], rate.shape()[1]], 6.0));
+    (last * of_last).sum() + (rate * of_rate).sum()
+}
+
+#[test]
+fn second_derivatives_are_those_of_the_loop() {
+    for steps in [1, 2, 3, 9, 50] {
+        let (v, x, tau) = (
+            leaf(numbers(3, 1.0)),
+            leaf(numbers([steps, 3], 2.0)),
+            leaf(numbers(3, 3.0)),
+        );
+        let second = |(last, rate): (Tensor1<f64>, Tensor2<f64>)| {
+            let loss = weighted(&last, &rate);
+            let (of_v, of_x, of_tau) = Grad::of(&loss)
+                .create_graph(true)
+                .run((&v, &x, &tau))
+                .unwrap();
+            let along =
+                of_v.square().sum() + (&of_x * Tensor::from(numbers([steps, 3], 7.0))).sum();
+            let along = along + of_tau.exp().sum();
+            let second = grad(&along, (&v, &x, &tau)).unwrap();
+            [
+                second.0.to_array().into_dyn(),
+                second.1.to_array().into_dyn(),
+                second.2.to_array().into_dyn(),
+            ]
+        };
+        let found = second(leaky(&v, &x, &tau));
+        let expected = second(leaky_by_loop(&v, &x, &tau));
+        for (found, expected) in found.iter().zip(&expected) {
+            assert_close(found, expected);
+        }
+    }
+}
+
+type Recurrent = fn(&Tensor1<f64>, &Tensor2<f64>, &Tensor1<f64>) -> (Tensor1<f64>, Tensor2<f64>);
+
+#[test]
+fn forward_mode_is_that_of_the_loop() {
+    let (v, x, tau) = (
+        Tensor::from(numbers(3, 1.0)),
+        Tensor::from(numbers([12, 3], 2.0)),
+        Tensor::from(numbers(3, 3.0)),
+    );
+    let directions = (
+        Tensor::from(numbers(3, 4.0)),
+        Tensor::from(numbers([12, 3], 5.0)),
+        Tensor::from(numbers(3, 6.0)),
+    );
+    let both = |function: Recurrent| {
+        let along = |(v, x, tau): (&Tensor1<f64>, &Tensor2<f64>, &Tensor1<f64>)| {
+            let function =
+                |(v, x, tau): (&Tensor1<f64>, &Tensor2<f64>, &Tensor1<f64>)| function(v, x, tau);
+            jvp(
+                function,
+                (v, x, tau),
+                (&directions.0, &directions.1, &directions.2),
+            )
+            .unwrap()
+            .1
+        };
+        let first = along((&v, &x, &tau));
+        let (_, second) = jvp(
+            along,
+            (&v, &x, &tau),
+            (&directions.0, &directions.1, &directions.2),
+        )
+        .unwrap();
+        let arrays = [first, second]
+            .map(|(last, rate)| [last.to_array().into_dyn(), rate.to_array().into_dyn()]);
+        arrays.concat()
+    };
+    let (found, expected) = (both(|v, x, tau| leaky(v, x, tau)), both(leaky_by_loop));
+    for (found, expected) in found.iter().zip(&expected) {
+        assert_close(found, expected);
+    }
+}
+
+#[test]
+fn all_modes_agree() {
+    let p = Tensor::from(numbers([2, 2], 1.0));
+    let force = Tensor::from(numbers([5, 2, 2], 2.0));
+    let angle = Tensor::from(numbers([5, 2], 3.0));
+    let damping = Tensor::from(numbers(2, 4.0));
+    Gradcheck::new()
+        .second_order()
+        .thorough()
+        .run(
+            |(p, force, angle, damping)| turning(p, force, angle, damping),
+            (&p, &force, &angle, &damping),
+        )
+        .unwrap();
+    let [u, v] = [1.0, 2.0].map(|seed| Tensor::from(numbers([2, 1, 3], seed)));
+    let [x, y] = [3.0, 4.0].map(|seed| Tensor::from(numbers([6, 1, 4, 3], seed)));
+    let a = Tensor::from(numbers([2, 4, 1], 5.0));
+    Gradcheck::new()
+        .second_order()
+        .thorough()
+        .run(
+            |(a, u, x, v, y)| coupled(0.4, a, u, x, v, y),
+            (&a, &u, &x, &v, &y),
+        )
+        .unwrap();
+}
+
+#[test]
+fn rows_are_numbers_of_a_last_axis() {
+    let (p, force) = (leaf(numbers([3, 2], 1.0)), leaf(numbers([8, 3, 2], 2.0)));
+    let (angle, damping) = (leaf(numbers([8, 3], 3.0)), leaf(numbers(3, 4.0)));
+    let (last, path, radius) = turning(&p, &force, &angle, &damping);
+    let mut state = [p.slice(s![.., 0]), p.slice(s![.., 1])];
+    let mut loss = Tensor::from(0.0);
+    for step in 0..8 {
+        let angle = angle.slice(s![step, ..]);
+        let (s, c) = (angle.sin(), angle.cos());
+        let next = [
+            &damping * (&c * &state[0] - &s * &state[1]) + force.slice(s![step, .., 0]),
+            &damping * (&s * &state[0] + &c * &state[1]) + force.slice(s![step, .., 1]),
+        ];
+        let size = (next[0].square() + next[1].square()).sqrt();
+        assert_close(
+            &path.slice(s![step, .., 0]).to_array(),
+            &(&next[0] * &next[1]).to_array(),
+        );
+        assert_close(
+            &path.slice(s![step, .., 1]).to_array(),
+            &state[0].to_array(),
+        );
+        assert_close(&radius.slice(s![step, ..]).to_array(), &size.to_array());
+        loss = loss + size.sum() + (&next[0] * &next[1]).sum();
+        state = next;
+    }
+    assert_close(&last.slice(s![.., 1]).to_array(), &state[1].to_array());
+    let expected = grad(&(loss + state[0].sum()), (&p, &force, &angle, &damping)).unwrap();
+    let loss = radius.sum() + path.slice(s![.., .., 0]).sum() + last.slice(s![.., 0]).sum();
+    let found = grad(&loss, (&p, &force, &angle, &damping)).unwrap();
+    assert_close(&found.0.to_array(), &expected.0.to_array());
+    assert_close(&found.1.to_array(), &expected.1.to_array());
+    assert_close(&found.2.to_array(), &expected.2.to_array());
+    assert_close(&found.3.to_array(), &expected.3.to_array());
+}
+
+#[test]
+fn reversed_steps_are_those_of_reversed_tensors() {
+    let [u, v, a] = [1.0, 2.0, 3.0].map(|seed| leaf(numbers(4, seed)));
+    let [x, y] = [4.0, 5.0].map(|seed| leaf(numbers([11, 4], seed)));
+    let (mut state_u, mut state_v) = (u.clone(), v.clone());
+    let mut products = Vec::new();
+    for step in (0..11).rev() {
+        let (x, y) = (x.slice(s![step, ..]), y.slice(s![step, ..]));
+        let next = &a * &state_u + 0.7 * x * state_v.sin();
+        let other = state_v.tanh() - y * &state_u * 0.2;
+        products.push(&next * &state_v);
+        (state_u, state_v) = (next, other);
+    }
+    products.reverse();
+    let products: Vec<&Tensor1<f64>> = products.iter().collect();
+    let by_loop = Tensor::stack(Axis(0), &products);
+    let (last_u, last_v, product) = coupled(0.7, &a, &u, &x, &v, &y);
+    assert_close(&last_u.to_array(), &state_u.to_array());
+    assert_close(&last_v.to_array(), &state_v.to_array());
+    assert_close(&product.to_array(), &by_loop.to_array());
+    let weights = Tensor::from(numbers([11, 4], 6.0));
+    let expected = grad(
+        &((by_loop * &weights).sum() + state_u.sum()),
+        (&a, &u, &x, &v, &y),
+    )
+    .unwrap();
+    let found = grad(
+        &((product * &weights).sum() + last_u.sum()),
+        (&a, &u, &x, &v, &y),
+    )
+    .unwrap();
+    assert_close(&found.0.to_array(), &expected.0.to_array());
+    assert_close(&found.1.to_array(), &expected.1.to_array());
+    assert_close(&found.2.to_array(), &expected.2.to_array());
+    assert_close(&found.3.to_array(), &expected.3.to_array());
+    assert_close(&found.4.to_array(), &expected.4.to_array());
+}
+
+#[test]
+fn without_steps_the_states_come_back() {
+    let (v, x, tau) = (
+        leaf(numbers(3, 1.0)),
+        leaf(Array2::zeros([0, 3])),
+        leaf(numbers(3, 2.0)),
+    );
+    let (last, rate) = leaky(&v, &x, &tau);
+    assert_eq!(last.to_array(), v.to_array());
+    assert_eq!(rate.shape(), [0, 3]);
+    let (of_v, of_x, of_tau) = grad(&(last.sum() + rate.sum()), (&v, &x, &tau)).unwrap();
+    assert_eq!(of_v.to_array(), array![1.0, 1.0, 1.0]);
+    assert_eq!(of_x.shape(), [0, 3]);
+    assert_eq!(of_tau.to_array(), array![0.0, 0.0, 0.0]);
+}
+
+#[test]
+fn states_steps_and_shared_numbers_are_broadcast() {
+    // One integrator, the same steps for all, and a rate for each lane.
+    let v = leaf(numbers([1, 1], 1.0));
+    let x = leaf(numbers([9, 2, 1], 2.0));
+    let tau = leaf(numbers([1, 3], 3.0));
+    let (last, rate) = leaky(&v, &x, &tau);
+    assert_eq!((last.shape(), rate.shape()), (&[2, 3][..], &[9, 2, 3][..]));
+    let whole = |shape: &[usize], tensor: &TensorD<f64>| tensor.broadcast_to::<IxDyn>(shape);
+    let (v_whole, tau_whole) = (
+        whole(&[2, 3], &v.clone().into_dyn()),
+        whole(&[2, 3], &tau.clone().into_dyn()),
+    );
+    let x_whole = whole(&[9, 2, 3], &x.clone().into_dyn());
+    let (last_whole, rate_whole) = leaky(&v_whole, &x_whole, &tau_whole);
+    assert_eq!(last.to_array().into_dyn(), last_whole.to_array());
+    assert_eq!(rate.to_array().into_dyn(), rate_whole.to_array());
+    let found = grad(&(last.sum() + rate.square().sum()), (&v, &x, &tau)).unwrap();
+    let expected = grad(
+        &(last_whole.sum() + rate_whole.square().sum()),
+        (&v, &x, &tau),
+    )
+    .unwrap();
+    assert_close(&found.0.to_array(), &expected.0.to_array());
+    assert_close(&found.1.to_array(), &expected.1.to_array());
+    assert_close(&found.2.to_array(), &expected.2.to_array());
+}
+
+#[test]
+fn ranks_at_run_time_align_lanes_at_the_last_axis() {
+    let v: TensorD<f64> = Tensor::from(numbers(IxDyn(&[2, 3]), 1.0)).set_requires_grad(true);
+    let x: TensorD<f64> = Tensor::from(numbers(IxDyn(&[5, 3]), 2.0)).set_requires_grad(true);
+    let tau: TensorD<f64> = Tensor::from(numbers(IxDyn(&[]), 3.0)).set_requires_grad(true);
+    let (last, rate) = leaky(&v, &x, &tau);
+    assert_eq!((last.shape(), rate.shape()), (&[2, 3][..], &[5, 2, 3][..]));
+    Gradcheck::new()
+        .second_order()
+        .run(|(v, x, tau)| leaky(v, x, tau), (&v, &x, &tau))
+        .unwrap();
+}
+
+#[test]
+fn examples_of_a_map_are_those_of_a_loop() {
+    let v = Tensor::from(numbers([4, 3], 1.0));
+    let x = Tensor::from(numbers([4, 6, 3], 2.0));
+    let tau = leaf(numbers(3, 3.0));
+    let function = |(v, x): (&Tensor1<f64>, &Tensor2<f64>)| leaky(v, x, &tau);
+    let (last, rate) = pullback::functional::vmap(function, Axis(0), (&v, &x)).unwrap();
+    for example in 0..4 {
+        let (v, x) = (v.slice(s![example, ..]), x.slice(s![example, .., ..]));
+        let (of_last, of_rate) = leaky(&v, &x, &tau);
+        assert_eq!(last.slice(s![example, ..]).to_array(), of_last.to_array());
+        assert_eq!(
+            rate.slice(s![example, .., ..]).to_array(),
+            of_rate.to_array()
+        );
+    }
+    let of_tau = grad(&(last.sum() + rate.sum()), &tau).unwrap();
+    assert!(of_tau.to_array().iter().all(|element| element.is_finite()));
+}
+
+#[test]
+fn at_most_two_roots_of_states_are_saved() {
+    let (v, x, tau) = (
+        leaf(numbers(3, 1.0)),
+        Tensor::from(numbers([10_000, 3], 2.0)),
+        Tensor::from(numbers(3, 3.0)),
+    );
+    let (last, _) = leaky(&v, &x, &tau);
+    let saved = last.grad_fn().unwrap().saved().unwrap();
+    let names: Vec<&str> = saved.iter().map(|saved| &*saved.name).collect();
+    assert_eq!(names, ["v", "x", "tau", "states"]);
+    let state = 3 * size_of::<f64>();
+    assert_eq!(saved[3].bytes, 99 * state);
+    // Nothing is needed, and nothing saved.
+    let (last, _) = leaky(&v.detach(), &x, &tau);
+    assert!(last.grad_fn().is_none() && !last.requires_grad());
+    let (last, _) = no_grad(|| leaky(&v, &x, &tau));
+    assert!(last.grad_fn().is_none());
+}
+
+#[test]
+fn the_signature_has_the_names_and_the_states() {
+    use pullback::ndarray::Ix1;
+    let signature = Coupled::<f64, Ix1>::SIGNATURE;
+    let inputs: Vec<&str> = signature.inputs.iter().map(|input| input.name).collect();
+    assert_eq!(inputs, ["k", "a", "u", "x", "v", "y"]);
+    assert_eq!(signature.inputs[3].ty, "ArrayView<'_, T, D::Larger>");
+    assert_eq!(signature.outputs[0].ty, "Array<T, D>");
+    assert_eq!(signature.outputs[2].ty, "Array<T, D::Larger>");
+    let saved: Vec<&str> = signature.saved.iter().map(|saved| saved.name).collect();
+    assert_eq!(saved, ["u", "v", "x", "y", "a", "k", "states"]);
+    assert!(!signature.elementwise && signature.forward_mode);
+}
+
+#[test]
+fn the_formula_and_forward_are_there() {
+    assert_eq!(
+        Leaky::formula(1.0, 0.5, 2.0),
+        (2.5, pullback::kernels::sigmoid(2.5))
+    );
+    let (v, x, tau) = (numbers(3, 1.0), numbers([4, 3], 2.0), numbers(3, 3.0));
+    let (last, _) = Leaky::forward(v.view(), x.view(), tau.view());
+    assert_eq!(last, leaky(&v.into(), &x.into(), &tau.into()).0.to_array());
+}
+
+fn panicked(work: impl FnOnce()) -> String {
+    let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_err();
+    panic.downcast_ref::<String>().unwrap().clone()
+}
+
+#[test]
+fn shapes_that_do_not_fit_are_named() {
+    let of = |shape: &[usize]| Tensor::from(ArrayD::<f64>::zeros(shape));
+    let (u, v, a) = (of(&[3]), of(&[3]), of(&[3]));
+    let message = panicked(|| drop(coupled(1.0, &a, &u, &of(&[4, 3]), &v, &of(&[5, 3]))));
+    assert_eq!(
+        message,
+        "coupled of `u` [3], `v` [3], `x` [4, 3], `y` [5, 3], `a` [3]: `x` has 4 steps, but `y` has 5"
+    );
+    let message = panicked(|| drop(leaky(&v, &of(&[4, 2]), &a)));
+    assert_eq!(
+        message,
+        "leaky of `v` [3], `x` [4, 2], `tau` [3]: the axes beside that of steps do not broadcast"
+    );
+    let message = panicked(|| drop(leaky(&v, &of(&[]), &a)));
+    assert!(message.ends_with("`x` has no axis of steps"), "{message}");
+    let message = panicked(|| {
+        drop(turning(
+            &of(&[3, 4]),
+            &of(&[5, 3, 2]),
+            &of(&[5, 3]),
+            &of(&[3]),
+        ));
+    });
+    assert!(
+        message.ends_with("the last axis of `p` must have length 2"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_third_derivative_is_an_error() {
+    let (v, x, tau) = (
+        leaf(numbers(2, 1.0)),
+        leaf(numbers([3, 2], 2.0)),
+        leaf(numbers(2, 3.0)),
+    );
+    let (last, _) = leaky(&v, &x, &tau);
+    let again = |loss: &Tensor0<f64>| {
+        Grad::of(loss)
+            .create_graph(true)
+            .run(&tau)
+            .unwrap()
+            .square()
+            .sum()
+    };
+    let second = again(&again(&last.sum()));
+    let error = grad(&second, &tau).unwrap_err();
+    assert!(error.to_string().contains("leaky"), "{error}");
+}
+
+#[test]
+fn single_precision_is_near_double() {
+    let (v, x, tau) = (numbers(5, 1.0), numbers([40, 5], 2.0), numbers(5, 3.0));
+    let double = leaky(&v.clone().into(), &x.clone().into(), &tau.clone().into())
+        .1
+        .to_array();
+    let single = |array: Array<f64, _>| Tensor::from(array.mapv(f32::from_f64));
+    let x = Tensor::from(x.mapv(f32::from_f64));
+    let found: Tensor2<f32> = leaky(&single(v), &x, &single(tau)).1;
+    for (found, expected) in found.to_array().iter().zip(&double) {
+        assert!((f64::from(*found) - expected).abs() < 1e-5);
+    }
+}
+
+#[test]
+fn squares_are_summed_up() {
+    let (sum, x) = (leaf(numbers([2, 2], 1.0)), leaf(numbers([30, 2, 2], 2.0)));
+    let all = squares(&sum, &x);
+    assert_close(
+        &all.to_array(),
+        &(sum.to_array() + (x.to_array() * x.to_array()).sum_axis(Axis(0))),
+    );
+    let of_x = grad(&all.sum(), &x).unwrap();
+    assert_close(&of_x.to_array(), &(x.to_array() * 2.0));
+}
+
+/// A root, whose derivative is infinite at 0.
+#[custom_function(scan, outputs(last, root))]
+fn roots<T: Real>(#[state] sum: T, #[step] x: T) -> (T, T) {
+    let sum = sum + x;
+    (sum, sum.sqrt() * 0.0 * sum)
+}
+
+/// Returns the error of a step whose derivative is not a number.
+pub(crate) fn anomaly() -> pullback::Error {
+    let sum = leaf(array![0.0]);
+    let x = leaf(array![[1.0], [2.0], [-3.0], [1.0], [1.0]]);
+    let (_, root) = roots(&sum, &x);
+    detect_anomaly(|| root.sum().backward()).unwrap_err()
+}
+
+#[test]
+fn the_step_of_an_anomaly_is_named() {
+    let error = anomaly();
+    assert!(
+        error
+            .to_string()
+            .starts_with("backward of `roots` gave a gradient that is not a number at step 2"),
+        "{error}"
+    );
+}
