@@ -1,6 +1,6 @@
 //! Arrays and shapes that the passes of elementwise functions share.
 
-use autograd_kernels::{Element, Evaluation, Item, Loops, Shape, evaluate, evaluate_sums};
+use autograd_kernels::{Element, Item, Shape};
 use ndarray::{Array, ArrayView, ArrayViewD, Axis, Dimension, IxDyn};
 
 use crate::basic::operators::common_shape;
@@ -18,36 +18,6 @@ pub(crate) fn placed<'a, T, D: Dimension>(
         views[place] = Some(tensor.view().into_dyn());
     }
     views
-}
-
-/// Returns the results of an evaluation that has one for each output.
-pub(super) fn of_outputs<T: Element, D: Dimension>(
-    loops: &dyn Loops<T>,
-    evaluation: Evaluation,
-    inputs: &[Option<ArrayViewD<'_, T>>],
-    shape: &[usize],
-) -> Vec<Array<T, D>> {
-    let wanted = vec![true; loops.outputs().len()];
-    let results = evaluate(loops, evaluation, inputs, shape, &wanted);
-    let results = results.into_iter().flatten().zip(loops.outputs());
-    results
-        .map(|(result, item)| array(result, &whole(shape, *item)))
-        .collect()
-}
-
-/// Returns the results of an evaluation on pairs that are wanted, each summed to its shape.
-pub(super) fn sums<T: Element, D: Dimension>(
-    loops: &dyn Loops<T>,
-    evaluation: Evaluation,
-    inputs: &[Option<ArrayViewD<'_, T>>],
-    shape: &[usize],
-    targets: Vec<Option<[usize; 2]>>,
-) -> Vec<Array<T, D>> {
-    let sums = evaluate_sums(loops, evaluation, inputs, [shape[0], shape[1]], &targets);
-    let sums = sums.into_iter().flatten();
-    // INVARIANT: the shape is that of a tensor of this rank.
-    sums.map(|sum| sum.into_dimensionality().expect("the rank of the inputs"))
-        .collect()
 }
 
 /// Returns elements in row-major order as an array.

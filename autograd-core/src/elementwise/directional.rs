@@ -6,9 +6,9 @@ use std::sync::Arc;
 use autograd_kernels::{Element, Evaluation};
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::arrays::{of_each_number, of_outputs, placed, row_sums, sums, whole};
+use super::arrays::{of_each_number, placed, row_sums, whole};
 use super::plan::{Plan, requires_grad};
-use super::shared::{Over, Shared};
+use super::shared::Shared;
 use crate::basic::{Add, Mul};
 use crate::custom_function;
 use crate::error::PassedOn;
@@ -55,17 +55,9 @@ impl<T: Element, D: Dimension> Directional<T, D> {
             }
         });
         let views = placed(2 * inputs, places, tensors);
-        if function.over == Over::Pairs {
-            let targets = vec![Some([shape[0], 1]); outputs];
-            return sums(
-                &function.loops,
-                Evaluation::Tangents,
-                &views,
-                &shape,
-                targets,
-            );
-        }
-        of_outputs(&function.loops, Evaluation::Tangents, &views, &shape)
+        function
+            .over
+            .of_outputs(&function.loops, Evaluation::Tangents, &views, &shape)
     }
 
     // The gradients times the derivatives along directions are the pairing at order 2.

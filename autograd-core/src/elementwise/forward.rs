@@ -6,8 +6,9 @@ use autograd_kernels::checks::size;
 use autograd_kernels::{Element, Evaluation, Loops, Shape};
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::arrays::{common, of_items, of_outputs};
+use super::arrays::{common, of_items};
 use super::directional::along;
+use super::over::Over;
 use super::plan::requires_grad;
 use super::shared::Shared;
 use crate::custom_function;
@@ -127,7 +128,7 @@ fn evaluated<T: Element, D: Dimension>(
     shape: &Shape,
 ) -> Vec<Array<T, D>> {
     let inputs: Vec<_> = inputs.iter().map(|x| Some(x.view().into_dyn())).collect();
-    of_outputs(loops, Evaluation::Values, &inputs, shape)
+    Over::Elements.of_outputs(loops, Evaluation::Values, &inputs, shape)
 }
 
 impl<T: Element> Shared<T> {

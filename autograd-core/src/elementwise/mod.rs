@@ -14,6 +14,7 @@ mod apply;
 mod arrays;
 mod directional;
 mod forward;
+mod over;
 mod pairs;
 mod partials;
 mod plan;

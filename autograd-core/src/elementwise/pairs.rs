@@ -14,8 +14,9 @@ use autograd_kernels::{Evaluation, Item, Loops, Reduction, evaluate_reduced};
 use ndarray::{Array, ArrayView, ArrayViewD, Axis, IxDyn};
 
 use super::apply::{are_followed, follow};
-use super::arrays::{array, sums};
-use super::shared::{NamedLoops, Over, Shared};
+use super::arrays::array;
+use super::over::Over;
+use super::shared::{NamedLoops, Shared};
 use crate::basic::Add;
 use crate::error::panic::caught;
 use crate::function::{Function, Signature, forward_panicked};
@@ -117,7 +118,7 @@ impl<F: Function> Pairs<F> {
     #[track_caller]
     pub fn sum<T, L, const I: usize, const O: usize, const E: usize>(
         loops: L,
-        inputs: [TensorD<T>; I],
+        inputs: [&TensorD<T>; I],
         sides: [Side; I],
         places: &'static [usize; E],
     ) -> [TensorD<T>; O]
@@ -128,8 +129,7 @@ impl<F: Function> Pairs<F> {
         let (inputs, shape) = Self::paired(&loops, inputs, sides);
         let items = loops.outputs();
         let outputs = Self::run(&inputs, |views| {
-            let targets = vec![Some([shape[0], 1]); O];
-            sums(&loops, Evaluation::Values, views, &shape, targets)
+            Over::Pairs.of_outputs(&loops, Evaluation::Values, views, &shape)
         });
         let outputs = Self::followed(loops, Over::Pairs, outputs, &inputs, places);
         let mut items = items.iter();
@@ -145,7 +145,7 @@ impl<F: Function> Pairs<F> {
     pub fn extreme<T, L, const I: usize, const E: usize>(
         loops: L,
         reduction: Reduction,
-        inputs: [TensorD<T>; I],
+        inputs: [&TensorD<T>; I],
         sides: [Side; I],
         places: &'static [usize; E],
     ) -> [TensorD<T>; 1]
@@ -153,7 +153,7 @@ impl<F: Function> Pairs<F> {
         T: Element,
         L: Loops<T> + 'static,
     {
-        let shapes = inputs.each_ref().map(Tensor::to_shape);
+        let shapes = inputs.map(Tensor::to_shape);
         let (inputs, shape) = Self::paired(&loops, inputs, sides);
         assert!(
             shape[1] > 0 || shape[0] == 0,
@@ -190,7 +190,7 @@ impl<F: Function> Pairs<F> {
     pub fn log_sum_exp<T, L, W, const I: usize, const J: usize, const E: usize>(
         loops: L,
         weights: impl FnOnce(L) -> W,
-        inputs: [TensorD<T>; I],
+        inputs: [&TensorD<T>; I],
         sides: [Side; I],
         places: &'static [usize; E],
     ) -> [TensorD<T>; 1]
@@ -228,15 +228,19 @@ impl<F: Function> Pairs<F> {
     #[track_caller]
     fn paired<T: Element, const I: usize>(
         loops: &dyn Loops<T>,
-        inputs: [TensorD<T>; I],
+        inputs: [&TensorD<T>; I],
         sides: [Side; I],
     ) -> ([TensorD<T>; I], [usize; 2]) {
-        let shapes = inputs.iter().map(Tensor::shape).collect();
+        let shapes = inputs.iter().map(|input| input.shape()).collect();
         let shape = Shapes(&F::SIGNATURE, shapes).of_pairs(loops.inputs(), &sides);
-        let mut all = sides.iter().zip(loops.inputs());
-        let inputs = inputs.map(|input| match all.next() {
-            Some((side, item)) => input.reshape(with_both(input.shape(), *side, *item)),
-            None => input,
+        let mut places = 0..;
+        let inputs = inputs.map(|input| {
+            let place = places.next().unwrap_or_default();
+            input.reshape(with_both(
+                input.shape(),
+                sides[place],
+                loops.inputs()[place],
+            ))
         });
         (inputs, shape)
     }

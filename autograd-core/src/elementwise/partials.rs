@@ -3,12 +3,12 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use autograd_kernels::{Element, Evaluation, evaluate, sum_to};
+use autograd_kernels::{Element, Evaluation, Shape};
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::arrays::{array, placed, sums, whole};
+use super::arrays::placed;
 use super::plan::{Plan, lifted, requires_grad};
-use super::shared::{Over, Shared};
+use super::shared::Shared;
 use crate::custom_function;
 use crate::error::PassedOn;
 use crate::tensor::Tensor;
@@ -74,36 +74,17 @@ impl<T: Element, D: Dimension> Partials<T, D> {
         let shapes = tensors.iter().map(ArrayView::shape);
         let shape = function.fitting(plan.places.iter().copied().zip(shapes));
         let inputs = placed(count, plan.places.iter().copied(), tensors);
-        let mut wanted = vec![false; count];
+        let mut targets = vec![None; count];
         for &place in &plan.wanted {
-            wanted[place] = true;
+            let shape = inputs[place]
+                .as_ref()
+                .map(|input| Shape::from(input.shape()));
+            targets[place] = shape.map(|shape| (shape, function.item(place)));
         }
         let partials = Evaluation::Partials { order: plan.order };
-        if function.over == Over::Pairs {
-            let targets = wanted.iter().zip(&inputs);
-            let targets = targets.map(|(is_wanted, input)| {
-                let input = input.as_ref().filter(|_| *is_wanted)?;
-                Some([input.shape()[0], input.shape()[1]])
-            });
-            return sums(
-                &function.loops,
-                partials,
-                &inputs,
-                &shape,
-                targets.collect(),
-            );
-        }
-        let results = evaluate(&function.loops, partials, &inputs, &shape, &wanted);
-        let of_inputs = results.into_iter().zip(&inputs).enumerate();
-        let reduced = of_inputs.filter_map(|(place, (result, input))| {
-            let shape = whole(&shape, function.item(place));
-            let (result, input) = (array(result?, &shape), input.as_ref()?);
-            if input.shape() == &shape[..] {
-                return Some(result);
-            }
-            Some(sum_to(&result.view(), input.shape()))
-        });
-        reduced.collect()
+        function
+            .over
+            .summed(&function.loops, partials, &inputs, &shape, &targets)
     }
 
     #[backward(tensors)]

@@ -8,6 +8,7 @@ use autograd_kernels::{Element, Item, Loops, Shape};
 use ndarray::Dimension;
 
 use super::arrays::{fitting, of_items};
+use super::over::Over;
 use crate::error::{ErrorKind, PassedOn};
 use crate::function::ForwardCall;
 use crate::tape::drop_held;
@@ -28,15 +29,6 @@ pub(super) struct NamedLoops<L: ?Sized> {
     /// What the formula is computed for.
     pub(super) over: Over,
     pub(super) loops: L,
-}
-
-/// What a formula is computed for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Over {
-    /// Each element of tensors that broadcast.
-    Elements,
-    /// Each row, along the first of two axes, with each column, along the second. Results are summed over columns.
-    Pairs,
 }
 
 /// A handle on loops.

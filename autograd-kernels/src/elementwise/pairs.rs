@@ -13,7 +13,7 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::sync::Mutex;
 
-use ndarray::{Array1, ArrayD, ArrayView2, ArrayViewD, Axis, IxDyn};
+use ndarray::{Array1, Array2, ArrayD, ArrayView2, ArrayViewD, Axis, IxDyn};
 
 use super::evaluate::{cycled, evaluate, items, runs};
 use super::evaluation::{BLOCK, Evaluation, LANES, Loops, Wanted};
@@ -412,66 +412,43 @@ pub fn evaluate_reduced<T: Element>(
 impl<T: Element> Work<'_, T> {
     /// Returns the reductions of the rows of a stripe, and the columns that have an extreme.
     fn reduced(&self, reduction: Reduction, stripe: Range<usize>) -> (Vec<T>, Vec<usize>) {
+        let tiles: Vec<Range<usize>> = self.pairs.tiles().collect();
         let (mut best, mut places) = (Vec::new(), Vec::new());
-        let mut band = Vec::with_capacity(BAND * TILE);
-        let mut results = vec![T::zero(); TILE];
-        for tile in self.pairs.tiles() {
-            for start in stripe.clone().step_by(BAND) {
-                let rows = start..stripe.end.min(start + BAND);
+        let (mut band, mut results) = (Vec::with_capacity(BAND * TILE), vec![T::zero(); TILE]);
+        for start in stripe.clone().step_by(BAND) {
+            let rows = start..stripe.end.min(start + BAND);
+            // The reductions of each tile are reduced again.
+            let mut of_tiles = Array2::from_elem((rows.len(), tiles.len()), T::zero());
+            let mut columns = Vec::with_capacity(tiles.len());
+            for (tile, mut of_tile) in tiles.iter().zip(of_tiles.columns_mut()) {
                 band.clear();
-                self.tile(&tile, rows.clone(), &mut results, |_, results| {
+                self.tile(tile, rows.clone(), &mut results, |_, results| {
                     band.extend_from_slice(&results[..tile.len()]);
                 });
                 let view = ArrayView2::from_shape((rows.len(), tile.len()), &band);
                 // INVARIANT: so much was added for each row.
-                let view = view.expect("a row for each");
-                let axes = Axes::one(Axis(1));
-                let (found, of_band): (Array1<T>, _) = if reduction == Reduction::LogSumExp {
-                    (reduce_lanes(reduction, &view, axes), vec![0; rows.len()])
-                } else {
-                    first_extremes(reduction, &view, axes)
-                };
-                let of_band = of_band.into_iter().map(|place| tile.start + place);
-                if tile.start == 0 {
-                    best.extend(found);
-                    places.extend(of_band);
-                    continue;
-                }
-                let first = start - stripe.start;
-                let former = best[first..].iter_mut().zip(&mut places[first..]);
-                for ((best, place), (found, of_band)) in former.zip(found.iter().zip(of_band)) {
-                    if reduction == Reduction::LogSumExp {
-                        *best = log_add(*best, *found);
-                    } else if is_better(reduction, *found, *best) {
-                        (*best, *place) = (*found, of_band);
-                    }
-                }
+                let (found, first) = of_lanes(reduction, &view.expect("a row for each"));
+                of_tile.assign(&found);
+                columns.push(first);
             }
+            let (found, first) = of_lanes(reduction, &of_tiles.view());
+            best.extend(found);
+            places.extend(
+                first
+                    .iter()
+                    .enumerate()
+                    .map(|(row, &tile)| tiles[tile].start + columns[tile][row]),
+            );
         }
         (best, places)
     }
 }
 
-/// Returns whether an extreme of later columns replaces that of those before: if it is better, or the first NaN.
-fn is_better<T: Element>(reduction: Reduction, found: T, best: T) -> bool {
-    let better = match reduction {
-        Reduction::Min => found < best,
-        _ => found > best,
-    };
-    !best.is_nan() && (better || found.is_nan())
-}
-
-/// Returns ln(eˣ + eʸ).
-fn log_add<T: Element>(x: T, y: T) -> T {
-    let (large, small) = if x > y { (x, y) } else { (y, x) };
-    // Of two infinities the difference is NaN.
-    if large == small || small == T::neg_infinity() {
-        let twice = if large == small && large.is_finite() {
-            T::from_f64(std::f64::consts::LN_2)
-        } else {
-            T::zero()
-        };
-        return large + twice;
+/// Returns the reduction of each row, and the first column that has an extreme; no columns for other reductions.
+fn of_lanes<T: Element>(reduction: Reduction, rows: &ArrayView2<'_, T>) -> (Array1<T>, Vec<usize>) {
+    let axes = Axes::one(Axis(1));
+    match reduction {
+        Reduction::Max | Reduction::Min => first_extremes(reduction, rows, axes),
+        _ => (reduce_lanes(reduction, rows, axes), Vec::new()),
     }
-    large + (small - large).exp().ln_1p()
 }

@@ -30,7 +30,7 @@ use crate::parallel::{split_mut, worth};
 use crate::registers::{self, Kernel, Register, widest};
 
 /// A reduction of lanes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Reduction {
     /// NaN if an element is NaN, −∞ if there are none.
     Max,

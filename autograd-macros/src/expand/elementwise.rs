@@ -591,16 +591,15 @@ pub(super) fn functions(
         (quote!([#(#inputs),*]), quote!([#(#inputs),*]))
     };
     let (of_tensors, of_arrays) = (returned(&quote!(ranked)), returned(&quote!(ranked_array)));
-    if let Some(pairs) = &elementwise.pairs {
-        return pairs::functions(model, free, (elementwise, pairs), &loops, p);
-    }
     let derivatives = derivatives(model, elementwise, p);
     let places = (0..inputs.len()).filter(|&input| elementwise.differentiable[input]);
     let places = places.map(number);
     let probes = probes::statements(model, p);
-    let (applied, computed) = match &elementwise.scan {
-        Some(scan) => scan::calls(model, elementwise, scan, [&loops, &tensors, &arrays], p),
-        None => (
+    let parts = [&loops, &tensors, &arrays];
+    let (applied, computed) = match (&elementwise.scan, &elementwise.pairs) {
+        (Some(scan), _) => scan::calls(model, elementwise, scan, parts, p),
+        (None, Some(pairs)) => pairs::calls(model, elementwise, pairs, parts, p),
+        (None, None) => (
             quote! {
                 #p::Elementwise::<Self>::apply(
                     #loops,

@@ -4,74 +4,24 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens as _, format_ident, quote};
 use syn::Ident;
 
-use super::elementwise::{blocks, formula_name, returns_tuple};
+use super::elementwise::{blocks, formula_name};
 use super::items::Items;
 use super::tokens::{local, number};
-use super::{apply, probes};
-use crate::docs;
-use crate::model::{Definition, Elementwise, FreeFunction, FunctionModel, Pairs, Reduce, Side};
+use crate::model::{Definition, Elementwise, FunctionModel, Pairs, Reduce, Side};
 use crate::spell::at;
 
-/// Generates the functions on arrays and on tensors; `loops` are those of the formula.
-pub(super) fn functions(
+/// Returns the call that applies the function to tensors, and the one that computes with arrays.
+pub(super) fn calls(
     model: &FunctionModel,
-    free: &FreeFunction,
-    (elementwise, pairs): (&Elementwise, &Pairs),
-    loops: &TokenStream,
+    elementwise: &Elementwise,
+    pairs: &Pairs,
+    [loops, tensors, arrays]: [&TokenStream; 3],
     p: &TokenStream,
-) -> TokenStream {
-    let (vis, sig, docs) = (&free.vis, &free.kernel, docs::short_kernel(free));
-    let inputs = &elementwise.inputs;
-    let of_outputs = Items::outputs(elementwise);
-    let results = of_outputs.names("y");
-    let returned = |ranked: &TokenStream| {
-        let results = results.iter().map(|result| quote!(#p::#ranked(#result)));
-        if returns_tuple(elementwise) {
-            quote!((#(#results,)*))
-        } else {
-            quote!(#(#results)*)
-        }
-    };
-    let (of_tensors, of_arrays) = (returned(&quote!(ranked)), returned(&quote!(ranked_array)));
-    let tensors = inputs
-        .iter()
-        .map(|input| quote!(#p::dynamic(#input).clone()));
-    let tensors = call(
-        model,
-        (elementwise, pairs),
-        loops,
-        &quote!([#(#tensors),*]),
-        p,
-    );
-    let arrays = inputs
-        .iter()
-        .map(|input| quote!(#p::Tensor::from(#input.into_dyn())));
-    let arrays = call(
-        model,
-        (elementwise, pairs),
-        loops,
-        &quote!([#(#arrays),*]),
-        p,
-    );
-    let probes = probes::statements(model, p);
-    let apply = quote! {
-        #probes
-        let [#(#results),*] = #tensors;
-        #of_tensors
-    };
-    let apply = apply::method(&model.forward, &docs::apply(model), &apply, p);
-    quote! {
-        #docs
-        #[track_caller]
-        #[allow(dead_code, clippy::needless_pass_by_value)]
-        #vis #sig {
-            let [#(#results),*] = #arrays;
-            #(let #results = #results.into_array();)*
-            #of_arrays
-        }
-
-        #apply
-    }
+) -> (TokenStream, TokenStream) {
+    let arrays = quote!(#arrays.map(|array| #p::Tensor::from(array)).each_ref());
+    let [applied, computed] =
+        [tensors, &arrays].map(|inputs| call(model, (elementwise, pairs), loops, inputs, p));
+    (applied, quote!(#computed.map(|output| output.into_array())))
 }
 
 /// Generates the call of the runtime, for inputs as tensors of any rank.

@@ -180,7 +180,7 @@ impl Elementwise {
 
     /// Returns whether tensors have several ranks.
     pub(crate) fn has_ranks(&self) -> bool {
-        self.has_rows() || self.scan.is_some()
+        self.has_rows() || self.scan.is_some() || self.pairs.is_some()
     }
 
     /// Returns whether an input or an output has rows.

@@ -115,13 +115,8 @@ fn reductions_are_those_of_the_whole_matrix() {
                 .iter()
                 .all(|error| error.abs() < 1e-12)
         );
-        for reduction in [Reduction::Max, Reduction::Min] {
+        for (reduction, sign) in [(Reduction::Max, 1.0), (Reduction::Min, -1.0)] {
             let (found, places) = evaluate_reduced(&FIRST, reduction, &inputs, shape);
-            let sign = if reduction == Reduction::Max {
-                1.0
-            } else {
-                -1.0
-            };
             for (row, (found, place)) in found.iter().zip(&places).enumerate() {
                 let best = (0..m).rev().fold(0, |best, j| {
                     if sign * whole[[row, j]] >= sign * whole[[row, best]] {

@@ -1,0 +1,74 @@
+//! What a formula is computed for, and what its results are summed to.
+
+use autograd_kernels::{Element, Evaluation, Item, Loops, Shape, evaluate, evaluate_sums, sum_to};
+use ndarray::{Array, ArrayViewD, Dimension};
+
+use super::arrays::{array, whole};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Over {
+    /// Each element of tensors that broadcast.
+    Elements,
+    /// Each row, along the first of two axes, with each column, along the second. Outputs are summed over columns.
+    Pairs,
+}
+
+impl Over {
+    /// Returns the results of an evaluation that has one for each output; `shape` is that of the elements, or of all pairs.
+    pub(super) fn of_outputs<T: Element, D: Dimension>(
+        self,
+        loops: &dyn Loops<T>,
+        evaluation: Evaluation,
+        inputs: &[Option<ArrayViewD<'_, T>>],
+        shape: &[usize],
+    ) -> Vec<Array<T, D>> {
+        let outputs = match self {
+            Self::Elements => Shape::from(shape),
+            Self::Pairs => Shape::from(&[shape[0], 1][..]),
+        };
+        let items = loops.outputs().iter();
+        let target = |item: &Item| Some((whole(&outputs, *item), *item));
+        let targets: Vec<_> = items.map(target).collect();
+        self.summed(loops, evaluation, inputs, shape, &targets)
+    }
+
+    /// Returns the results of an evaluation for which there is a target, each summed to that shape; with the item that the
+    /// result has for each element.
+    pub(super) fn summed<T: Element, D: Dimension>(
+        self,
+        loops: &dyn Loops<T>,
+        evaluation: Evaluation,
+        inputs: &[Option<ArrayViewD<'_, T>>],
+        shape: &[usize],
+        targets: &[Option<(Shape, Item)>],
+    ) -> Vec<Array<T, D>> {
+        match self {
+            Self::Elements => {
+                let wanted: Vec<bool> = targets.iter().map(Option::is_some).collect();
+                let results = evaluate(loops, evaluation, inputs, shape, &wanted).into_iter();
+                let sums = results.zip(targets).filter_map(|(result, target)| {
+                    let (target, item) = target.as_ref()?;
+                    let own = whole(shape, *item);
+                    let result: Array<T, D> = array(result?, &own);
+                    if own == *target {
+                        return Some(result);
+                    }
+                    Some(sum_to(&result.view(), target))
+                });
+                sums.collect()
+            }
+            Self::Pairs => {
+                let both = |shape: &[usize]| [shape[0], shape[1]];
+                let targets = targets
+                    .iter()
+                    .map(|target| target.as_ref().map(|(target, _)| both(target)));
+                let targets: Vec<_> = targets.collect();
+                let sums = evaluate_sums(loops, evaluation, inputs, both(shape), &targets);
+                let sums = sums.into_iter().flatten();
+                // INVARIANT: the shape is that of a tensor of this rank.
+                sums.map(|sum| sum.into_dimensionality().expect("the rank of the inputs"))
+                    .collect()
+            }
+        }
+    }
+}
