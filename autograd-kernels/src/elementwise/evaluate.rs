@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::mem::{MaybeUninit, take};
-use std::ops::Range;
 
 use ndarray::{ArrayViewD, Axis};
 
@@ -12,7 +11,7 @@ use super::interleaved::{prefetch, put_together, take_apart};
 use super::item::{Item, numbers};
 use crate::checks::size;
 use crate::element::Element;
-use crate::loops::broadcast::repeated;
+use crate::loops::broadcast::{for_each_run, repeated, strides};
 use crate::loops::lanes::rows;
 use crate::memory;
 use crate::parallel::{split_each_mut, worth};
@@ -167,45 +166,6 @@ impl<'a, T: Element> Source<'a, T> {
         let last = buffer[length - 1];
         buffer[length..padded].fill(last);
         inputs.push(&buffer[..padded]);
-    }
-}
-
-/// Returns the strides of elements in row-major order along the axes of a shape that they are broadcast to.
-fn strides(own: &[usize], shape: &[usize]) -> Vec<usize> {
-    let mut stride = 1;
-    let own = own.iter().rev().map(|&length| {
-        let own = if length == 1 { 0 } else { stride };
-        stride *= length;
-        own
-    });
-    let mut strides: Vec<usize> = own.collect();
-    strides.resize(shape.len(), 0);
-    strides.reverse();
-    strides
-}
-
-/// Calls `copy` for each run of elements along the last axis, of `length` results from `start` on: with their range among
-/// these, and the place of the first element with the stride of the others.
-fn for_each_run(
-    (start, length): (usize, usize),
-    shape: &[usize],
-    strides: &[usize],
-    mut copy: impl FnMut(Range<usize>, (usize, usize)),
-) {
-    let mut done = 0;
-    while done < length {
-        let mut place = start + done;
-        let mut row = None;
-        let mut first = 0;
-        for (&length, &stride) in shape.iter().zip(strides).rev() {
-            row.get_or_insert((length - place % length, stride));
-            first += place % length * stride;
-            place /= length;
-        }
-        let (rest, stride) = row.unwrap_or((1, 0));
-        let end = length.min(done + rest);
-        copy(done..end, (first, stride));
-        done = end;
     }
 }
 

@@ -4,6 +4,8 @@
 //! A block of rows at a time is copied to a buffer that stays in the fastest cache, so that the loop itself runs over
 //! slices: a row that repeats is copied once.
 
+use std::ops::Range;
+
 use ndarray::iter::LanesIter;
 use ndarray::{ArrayView, ArrayView1, Dimension};
 
@@ -80,4 +82,43 @@ pub(crate) fn repeated<T: Copy, D: Dimension>(x: &ArrayView<'_, T, D>) -> Option
 fn repeats(lengths: &[usize], strides: &[isize]) -> bool {
     let mut axes = lengths.iter().zip(strides);
     axes.all(|(&length, &stride)| length == 1 || stride == 0)
+}
+
+/// Returns the strides of elements in row-major order along the axes of a shape that they are broadcast to.
+pub(crate) fn strides(own: &[usize], shape: &[usize]) -> Vec<usize> {
+    let mut stride = 1;
+    let own = own.iter().rev().map(|&length| {
+        let own = if length == 1 { 0 } else { stride };
+        stride *= length;
+        own
+    });
+    let mut strides: Vec<usize> = own.collect();
+    strides.resize(shape.len(), 0);
+    strides.reverse();
+    strides
+}
+
+/// Calls `copy` for each run of elements along the last axis, of `length` results from `start` on: with their range among
+/// these, and the place of the first element with the stride of the others.
+pub(crate) fn for_each_run(
+    (start, length): (usize, usize),
+    shape: &[usize],
+    strides: &[usize],
+    mut copy: impl FnMut(Range<usize>, (usize, usize)),
+) {
+    let mut done = 0;
+    while done < length {
+        let mut place = start + done;
+        let mut row = None;
+        let mut first = 0;
+        for (&length, &stride) in shape.iter().zip(strides).rev() {
+            row.get_or_insert((length - place % length, stride));
+            first += place % length * stride;
+            place /= length;
+        }
+        let (rest, stride) = row.unwrap_or((1, 0));
+        let end = length.min(done + rest);
+        copy(done..end, (first, stride));
+        done = end;
+    }
 }

@@ -8,7 +8,7 @@ use ndarray::ArrayViewD;
 use crate::element::Element;
 use crate::elementwise::Item;
 use crate::elementwise::evaluation::BLOCK;
-use crate::loops::broadcast::repeated;
+use crate::loops::broadcast::{for_each_run, repeated, strides};
 use crate::loops::lanes::rows;
 
 /// The rows of some steps, as loops read them.
@@ -81,18 +81,9 @@ impl<'a, T: Element> Source<'a, T> {
             [count, own @ ..] if has_steps => (*count, own),
             own => (1, own),
         };
-        let mut stride = numbers;
-        let mut strides: Vec<usize> = own
-            .iter()
-            .rev()
-            .map(|&length| {
-                let along = if length == 1 { 0 } else { stride };
-                stride *= length;
-                along
-            })
-            .collect();
-        strides.resize(lanes.len(), 0);
-        strides.reverse();
+        let stride = numbers * own.iter().product::<usize>();
+        let strides = strides(own, lanes).into_iter();
+        let strides: Vec<usize> = strides.map(|stride| stride * numbers).collect();
         let step = if count == 1 { 0 } else { stride.cast_signed() };
         let (first, step) = if is_reversed && count > 0 {
             ((count - 1) * stride, -step)
@@ -175,18 +166,8 @@ impl<'a, T: Element> Source<'a, T> {
             row[..length].copy_from_slice(&elements[start..][..length]);
             return;
         };
-        let mut done = 0;
-        while done < length {
-            let mut place = start + done;
-            let mut run = None;
-            let mut first = 0;
-            for (&length, &stride) in lanes.iter().zip(strides).rev() {
-                run.get_or_insert((length - place % length, stride));
-                first += place % length * stride;
-                place /= length;
-            }
-            let (rest, stride) = run.unwrap_or((1, 0));
-            let to = &mut row[done..length.min(done + rest)];
+        for_each_run((start, length), lanes, strides, |to, (first, stride)| {
+            let to = &mut row[to];
             match stride {
                 0 => to.fill(elements[first]),
                 1 => to.copy_from_slice(&elements[first..first + to.len()]),
@@ -197,7 +178,6 @@ impl<'a, T: Element> Source<'a, T> {
                     }
                 }
             }
-            done += to.len();
-        }
+        });
     }
 }
