@@ -4,7 +4,8 @@
 //! the step before has left, the numbers of this step, and the numbers that are the same in each step. All axes but that
 //! of steps are *lanes*, which do not depend on each other: they run in vector registers, a block at a time, and on all
 //! threads. `loops` has the loops over steps and lanes that are compiled for a formula, by `work`; `source` reads arrays
-//! of any layout; `run` goes through time, forward and backward, whatever the formula is.
+//! of any layout; `recurrence` has a scan on arrays, and `run` goes through time for it, forward and
+//! backward, whatever the formula is; `segments` are the parts of time that are computed again.
 //!
 //! # Memory
 //!
@@ -26,12 +27,15 @@
 )]
 
 mod loops;
+mod recurrence;
 mod run;
+mod segments;
 mod source;
 mod work;
 
 pub use loops::{ScanCounts, ScanLoops, Scans};
-pub use run::{Checkpoints, Recurrence};
+pub use recurrence::Recurrence;
+pub use segments::Checkpoints;
 
 #[cfg(test)]
 mod tests;

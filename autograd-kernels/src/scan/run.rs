@@ -1,86 +1,23 @@
-//! A recurrence through time, forward and backward, over lanes that are cut into blocks.
+//! One pass through time, forward or backward, over lanes that are cut into blocks.
 
-use std::fmt;
 use std::mem::{MaybeUninit, take};
 use std::ops::Range;
 
-use ndarray::{ArrayD, ArrayView2, ArrayViewD, ArrayViewMut3, Axis, s};
+use ndarray::{ArrayView2, ArrayViewMut3, Axis, s};
 
-use super::loops::ScanLoops;
+use super::recurrence::Recurrence;
+use super::segments::{CHUNK, chunks, segment, segments};
 use super::source::{Source, Stream};
 use super::work::{Backward, Forward, Lanes, Rows};
-use crate::checks::size;
 use crate::element::Element;
 use crate::elementwise::Item;
 use crate::elementwise::evaluation::{BLOCK, LANES};
-use crate::memory;
 use crate::parallel::{each_part, shares, worth};
-
-/// The most steps that loops compute at a time: the inputs that are copied for them stay in the cache.
-const CHUNK: usize = 32;
-
-/// A formula that is computed step after step.
-#[doc(hidden)]
-#[derive(Clone, Copy)]
-pub struct Recurrence<'a, T: Element> {
-    pub loops: &'a dyn ScanLoops<T>,
-    /// The number of steps.
-    pub steps: usize,
-    /// The shape of the lanes.
-    pub lanes: &'a [usize],
-    /// Whether the last step is the first to be computed.
-    pub is_reversed: bool,
-}
-
-impl<T: Element> fmt::Debug for Recurrence<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = f.debug_struct("Recurrence");
-        shown
-            .field("steps", &self.steps)
-            .field("lanes", &self.lanes);
-        shown.finish_non_exhaustive()
-    }
-}
-
-/// The states before the first step of each segment but the first one.
-#[doc(hidden)]
-#[derive(Debug)]
-pub struct Checkpoints<T> {
-    /// A row for each state of each segment.
-    elements: Vec<T>,
-    lanes: usize,
-}
-
-impl<T: Element> Checkpoints<T> {
-    /// Returns the number of bytes.
-    #[must_use]
-    pub fn bytes(&self) -> usize {
-        self.elements.len() * size_of::<T>()
-    }
-
-    fn view(&self) -> ArrayView2<'_, T> {
-        let rows = self.elements.len().checked_div(self.lanes).unwrap_or(0);
-        // INVARIANT: whole rows.
-        ArrayView2::from_shape([rows, self.lanes], &self.elements).expect("whole rows")
-    }
-}
-
-impl<T> Drop for Checkpoints<T> {
-    fn drop(&mut self) {
-        memory::give_back(take(&mut self.elements));
-    }
-}
-
-/// Returns the number of steps of a segment.
-pub(super) fn segment(steps: usize) -> usize {
-    let root = steps.isqrt();
-    (root + usize::from(root * root < steps)).max(1)
-}
 
 /// The results of a pass, in the order in which a part has them; all but the first two are those of backward. Each has
 /// its number for each component, of the component's number in the recurrence.
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+pub(super) enum Kind {
     LastStates,
     Outputs,
     OfStates,
@@ -89,28 +26,28 @@ enum Kind {
 }
 
 /// A result of a pass: that of an item.
-struct Slot<T> {
-    has_steps: bool,
-    item: Item,
-    elements: Vec<T>,
+pub(super) struct Slot<T> {
+    pub(super) has_steps: bool,
+    pub(super) item: Item,
+    pub(super) elements: Vec<T>,
 }
 
 /// What is computed.
-struct Pass<'a, T: Element> {
-    recurrence: Recurrence<'a, T>,
-    order: usize,
-    components: usize,
+pub(super) struct Pass<'a, T: Element> {
+    pub(super) recurrence: Recurrence<'a, T>,
+    pub(super) order: usize,
+    pub(super) components: usize,
     /// The inputs, component after component.
-    inputs: Vec<Source<'a, T>>,
+    pub(super) inputs: Vec<Source<'a, T>>,
     /// The gradients of the results, component after component; none if the pass goes forward alone.
-    gradients: Vec<Source<'a, T>>,
+    pub(super) gradients: Vec<Source<'a, T>>,
     /// The states that forward has saved.
-    saved: Option<ArrayView2<'a, T>>,
+    pub(super) saved: Option<ArrayView2<'a, T>>,
     /// Whether a result needs the first pass, or only the states.
-    has_forward_results: bool,
-    wants_shared: bool,
+    pub(super) has_forward_results: bool,
+    pub(super) wants_shared: bool,
     /// Whether a derivative with respect to an input is wanted.
-    goes_backward: bool,
+    pub(super) goes_backward: bool,
 }
 
 /// A range of lanes, and the results there.
@@ -118,216 +55,6 @@ struct Part<'b, T> {
     lanes: Range<usize>,
     results: Vec<Option<Rows<'b, T>>>,
     checkpoints: Option<Rows<'b, T>>,
-}
-
-impl<T: Element> Recurrence<'_, T> {
-    /// Computes the results that are wanted: the components of each last state, then of each output, of an order. With
-    /// `saves`, the checkpoints for a backward pass of order 1 too.
-    ///
-    /// The inputs are broadcast to the lanes, and along the axis of steps; a missing one is zeros.
-    #[must_use]
-    pub fn forward(
-        &self,
-        order: usize,
-        inputs: &[Option<ArrayViewD<'_, T>>],
-        wanted: &[bool],
-        saves: bool,
-    ) -> (Vec<Option<ArrayD<T>>>, Option<Checkpoints<T>>) {
-        let (items, components) = (self.loops.items(), 1 << (order - 1));
-        let (results, own) = (self.loops.results().len(), self.loops.inputs().len());
-        let place = |kind, component, index| match kind {
-            Kind::LastStates => Some(component * results + index),
-            Kind::Outputs => Some(component * results + items.states + index),
-            _ => None,
-        };
-        let (mut slots, places) = self.slots(components, wanted, place);
-        let pass = Pass {
-            recurrence: *self,
-            order,
-            components,
-            inputs: self.sources(inputs, components, own, 0..own),
-            gradients: Vec::new(),
-            saved: None,
-            has_forward_results: true,
-            wants_shared: false,
-            goes_backward: false,
-        };
-        let rows = self.saved();
-        let mut saved = (saves && order == 1).then(|| Slot {
-            has_steps: false,
-            item: Item::Number,
-            elements: memory::take(rows * self.width()),
-        });
-        pass.run(&mut slots, saved.as_mut().map(|saved| (saved, rows)));
-        let saved = saved.map(|saved| Checkpoints {
-            elements: saved.elements,
-            lanes: self.width(),
-        });
-        (self.arrays(slots, &places, wanted.len()), saved)
-    }
-
-    /// Computes the derivatives of the pairing of an order that are wanted, with respect to inputs and gradients at their
-    /// places. Checkpoints are those of forward with the same inputs, if it saved them.
-    ///
-    /// # Panics
-    /// If a derivative with respect to the last direction of a gradient is wanted: it is the recurrence itself.
-    #[must_use]
-    pub fn backward(
-        &self,
-        order: usize,
-        inputs: &[Option<ArrayViewD<'_, T>>],
-        wanted: &[bool],
-        checkpoints: Option<&Checkpoints<T>>,
-    ) -> Vec<Option<ArrayD<T>>> {
-        let (items, components): (_, usize) = (self.loops.items(), 1 << (order - 1));
-        let own = self.loops.inputs().len();
-        let width = own + self.loops.results().len();
-        assert!(
-            wanted.len() == width * components
-                && !wanted[(components - 1) * width + own..].contains(&true),
-            "a derivative with respect to the last direction of a gradient is the recurrence itself"
-        );
-        let place = |kind, component: usize, index| {
-            let first = (components - 1 - component) * width;
-            Some(match kind {
-                Kind::LastStates => first + own + index,
-                Kind::Outputs => first + own + items.states + index,
-                Kind::OfStates => first + index,
-                Kind::OfSteps => first + items.states + index,
-                Kind::OfShared => first + items.states + items.steps + index,
-            })
-        };
-        let (mut slots, places) = self.slots(components, wanted, place);
-        let are_wanted = |kinds: &[Kind]| {
-            let mut found = places.iter().filter(|(kind, _)| kinds.contains(kind));
-            found.any(|(_, place)| wanted[*place])
-        };
-        let pass = Pass {
-            recurrence: *self,
-            order,
-            components,
-            inputs: self.sources(inputs, components, width, 0..own),
-            gradients: self.sources(inputs, components, width, own..width),
-            saved: checkpoints
-                .filter(|saved| order == 1 && saved.elements.len() == self.saved() * self.width())
-                .map(Checkpoints::view),
-            has_forward_results: are_wanted(&[Kind::LastStates, Kind::Outputs]),
-            wants_shared: are_wanted(&[Kind::OfShared]),
-            goes_backward: are_wanted(&[Kind::OfStates, Kind::OfSteps, Kind::OfShared]),
-        };
-        pass.run(&mut slots, None);
-        self.arrays(slots, &places, wanted.len())
-    }
-
-    /// Returns the number of rows of the states that are saved.
-    fn saved(&self) -> usize {
-        let segments = self.steps.div_ceil(segment(self.steps));
-        self.loops.counts().states * segments.saturating_sub(1)
-    }
-
-    /// Returns the number of lanes.
-    fn width(&self) -> usize {
-        let Some(width) = size(self.lanes).filter(|width| width.checked_mul(self.steps).is_some())
-        else {
-            panic!(
-                "{} steps of shape {:?} have more elements than there is memory for",
-                self.steps, self.lanes
-            );
-        };
-        width
-    }
-
-    /// Returns the slots for all results, with their kinds and places; those that are not wanted are `None`.
-    #[expect(clippy::type_complexity, reason = "two lists")]
-    fn slots(
-        &self,
-        components: usize,
-        wanted: &[bool],
-        place: impl Fn(Kind, usize, usize) -> Option<usize>,
-    ) -> (Vec<(Option<Slot<T>>, Item)>, Vec<(Kind, usize)>) {
-        let counts = self.loops.items();
-        let (inputs, results) = (self.loops.inputs(), self.loops.results());
-        let (of_states, others) = inputs.split_at(counts.states);
-        let (of_steps, of_shared) = others.split_at(counts.steps);
-        let (last_states, outputs) = results.split_at(counts.states);
-        let kinds = [
-            (Kind::LastStates, last_states),
-            (Kind::Outputs, outputs),
-            (Kind::OfStates, of_states),
-            (Kind::OfSteps, of_steps),
-            (Kind::OfShared, of_shared),
-        ];
-        let (mut slots, mut places) = (Vec::new(), Vec::new());
-        for (kind, items) in kinds {
-            for number in 0..components * items.len() {
-                let (component, index) = (number / items.len(), number % items.len());
-                let Some(place) = place(kind, component, index) else {
-                    continue;
-                };
-                let item = items[index];
-                let has_steps = matches!(kind, Kind::Outputs | Kind::OfSteps);
-                let slot = wanted[place].then(|| Slot {
-                    has_steps,
-                    item,
-                    elements: memory::take(self.size(has_steps, item)),
-                });
-                slots.push((slot, item));
-                places.push((kind, place));
-            }
-        }
-        (slots, places)
-    }
-
-    /// Returns the number of elements of a result.
-    fn size(&self, has_steps: bool, item: Item) -> usize {
-        let rows = if has_steps { self.steps } else { 1 };
-        let size = (rows * self.width()).checked_mul(item.numbers());
-        // As large as none can be, so that there is a panic with the number.
-        size.unwrap_or(usize::MAX)
-    }
-
-    /// Returns the results, each at its place.
-    fn arrays(
-        &self,
-        slots: Vec<(Option<Slot<T>>, Item)>,
-        places: &[(Kind, usize)],
-        count: usize,
-    ) -> Vec<Option<ArrayD<T>>> {
-        let mut arrays = Vec::new();
-        arrays.resize_with(count, || None);
-        for ((slot, item), (_, place)) in slots.into_iter().zip(places) {
-            arrays[*place] = slot.map(|slot| {
-                let steps = slot.has_steps.then_some(self.steps);
-                let lanes = self.lanes.iter().copied();
-                let shape: Vec<usize> = steps.into_iter().chain(lanes).chain(item.row()).collect();
-                // INVARIANT: `run` has filled it.
-                ArrayD::from_shape_vec(shape, slot.elements).expect("an element for each")
-            });
-        }
-        arrays
-    }
-
-    /// Returns the sources of the numbers of some inputs, of each component.
-    fn sources<'a>(
-        &self,
-        inputs: &'a [Option<ArrayViewD<'_, T>>],
-        components: usize,
-        width: usize,
-        of: Range<usize>,
-    ) -> Vec<Source<'a, T>> {
-        let mut sources = Vec::new();
-        for component in 0..components {
-            for place in of.clone() {
-                let input = inputs[component * width + place].as_ref();
-                let item = match place.checked_sub(self.loops.inputs().len()) {
-                    None => self.loops.input(place),
-                    Some(result) => self.loops.result(result),
-                };
-                Source::of(input, item, self.is_reversed, self.lanes, &mut sources);
-            }
-        }
-        sources
-    }
 }
 
 /// A block of lanes.
@@ -389,7 +116,11 @@ struct Results<'b, T> {
 
 impl<T: Element> Pass<'_, T> {
     /// Fills all results, and the rows of saved states.
-    fn run(&self, slots: &mut [(Option<Slot<T>>, Item)], saved: Option<(&mut Slot<T>, usize)>) {
+    pub(super) fn run(
+        &self,
+        slots: &mut [(Option<Slot<T>>, Item)],
+        saved: Option<(&mut Slot<T>, usize)>,
+    ) {
         let (width, steps) = (self.recurrence.width(), self.recurrence.steps);
         let (mut filled, mut is_there) = (Vec::new(), Vec::new());
         for (slot, item) in slots {
@@ -688,24 +419,6 @@ impl<T: Element> Pass<'_, T> {
         }
         states
     }
-}
-
-/// Returns the steps of each segment.
-fn segments(steps: usize) -> impl DoubleEndedIterator<Item = Range<usize>> + ExactSizeIterator {
-    let length = segment(steps);
-    (0..steps.div_ceil(length)).map(move |index| {
-        let start = index * length;
-        start..steps.min(start + length)
-    })
-}
-
-/// Returns the steps that loops compute at a time.
-fn chunks(steps: &Range<usize>) -> impl DoubleEndedIterator<Item = Range<usize>> + use<> {
-    let (start, end) = (steps.start, steps.end);
-    (0..steps.len().div_ceil(CHUNK)).map(move |index| {
-        let start = start + index * CHUNK;
-        start..end.min(start + CHUNK)
-    })
 }
 
 /// Returns the rows of each number of items.

@@ -422,7 +422,7 @@ fn rows_are_numbers() {
 #[test]
 fn at_most_two_roots_of_states() {
     for steps in 0..2000_usize {
-        let length = run::segment(steps);
+        let length = segments::segment(steps);
         let saved = steps.div_ceil(length).saturating_sub(1);
         assert!((saved + length.min(steps)).pow(2) <= 4 * steps, "{steps}");
     }
