@@ -1,6 +1,5 @@
 //! The loops of an elementwise function, shared by all nodes of one use.
 
-use std::ops::Deref;
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -11,7 +10,6 @@ use super::arrays::{fitting, of_items};
 use super::over::Over;
 use crate::error::{ErrorKind, PassedOn};
 use crate::function::ForwardCall;
-use crate::tape::drop_held;
 use crate::tensor::Tensor;
 
 /// The loops that compute the derivatives of an elementwise function.
@@ -32,38 +30,11 @@ pub(super) struct NamedLoops<L: ?Sized> {
 }
 
 /// A handle on loops.
-pub(super) struct Shared<T: Element>(
-    /// There until the handle is dropped.
-    Option<Arc<NamedLoops<dyn Loops<T>>>>,
-);
-
-impl<T: Element> Clone for Shared<T> {
-    fn clone(&self) -> Self {
-        Self(self.0.clone())
-    }
-}
-
-impl<T: Element> Deref for Shared<T> {
-    type Target = NamedLoops<dyn Loops<T>>;
-
-    fn deref(&self) -> &Self::Target {
-        // INVARIANT: taken in `drop` alone.
-        self.0.as_ref().expect("there until it is dropped")
-    }
-}
-
-impl<T: Element> Drop for Shared<T> {
-    fn drop(&mut self) {
-        // The formula's values are of the user's types.
-        if let Some(function) = self.0.take_if(|function| Arc::strong_count(function) == 1) {
-            drop_held(function);
-        }
-    }
-}
+pub(super) type Shared<T> = crate::tape::Shared<NamedLoops<dyn Loops<T>>>;
 
 impl<T: Element> Shared<T> {
     pub(super) fn new(function: NamedLoops<impl Loops<T> + 'static>) -> Self {
-        Self(Some(Arc::new(function)))
+        Self::of(Arc::new(function))
     }
 }
 

@@ -7,7 +7,7 @@ use autograd_kernels::{Checkpoints, Element, Item, ScanLoops};
 
 use crate::elementwise::Held;
 use crate::error::{ErrorKind, PassedOn};
-use crate::tape::drop_held;
+use crate::tape::Shared;
 
 /// A scan with its loops.
 pub(super) struct NamedScan<T: Element, L: ?Sized> {
@@ -45,38 +45,11 @@ impl<T: Element, L: ScanLoops<T> + ?Sized> NamedScan<T, L> {
 }
 
 /// A handle on a scan.
-pub(super) struct ScanFunction<T: Element>(
-    /// There until the handle is dropped.
-    Option<Arc<NamedScan<T, dyn ScanLoops<T>>>>,
-);
-
-impl<T: Element> Clone for ScanFunction<T> {
-    fn clone(&self) -> Self {
-        Self(self.0.clone())
-    }
-}
-
-impl<T: Element> std::ops::Deref for ScanFunction<T> {
-    type Target = NamedScan<T, dyn ScanLoops<T>>;
-
-    fn deref(&self) -> &Self::Target {
-        // INVARIANT: taken in `drop` alone.
-        self.0.as_ref().expect("there until it is dropped")
-    }
-}
-
-impl<T: Element> Drop for ScanFunction<T> {
-    fn drop(&mut self) {
-        // The formula's values are of the user's types.
-        if let Some(function) = self.0.take_if(|function| Arc::strong_count(function) == 1) {
-            drop_held(function);
-        }
-    }
-}
+pub(super) type ScanFunction<T> = Shared<NamedScan<T, dyn ScanLoops<T>>>;
 
 impl<T: Element> ScanFunction<T> {
     pub(super) fn new(function: NamedScan<T, impl ScanLoops<T> + 'static>) -> Self {
-        Self(Some(Arc::new(function)))
+        Self::of(Arc::new(function))
     }
 
     /// Returns an error if there are no loops for derivatives of this order.

@@ -35,6 +35,7 @@ mod mark;
 mod once;
 mod raw;
 mod saved_info;
+mod shared;
 
 pub(crate) use accumulate::accumulate;
 pub(crate) use accumulated::{Accumulated, Undo};
@@ -55,6 +56,7 @@ pub(crate) use once::once_differentiable;
 pub use raw::RawTensor;
 pub(crate) use saved_info::NoteSaved;
 pub use saved_info::SavedInfo;
+pub(crate) use shared::Shared;
 
 use std::cell::Cell;
 use std::fmt;

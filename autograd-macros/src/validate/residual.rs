@@ -9,7 +9,7 @@ use super::options::ResidualOptions;
 use super::parameters;
 use crate::diagnostics::{Diagnostics, did_you_mean, list};
 use crate::model::{
-    Definition, Derivative, Forward, Parameter, Residual, Returned, Role, Source, Wants,
+    Definition, Derivative, Forward, Named, Parameter, Residual, Returned, Role, Source, Wants,
 };
 use crate::parse::{Method, Part};
 use crate::show::show;
@@ -223,14 +223,7 @@ pub(super) fn takes_tensors(parameters: &[Parameter], context: &mut Context<'_>)
         return;
     };
     let named = context.forward.source(source);
-    let spelled = named.tensor.map_or_else(String::new, |tensor| {
-        agreement::spell(Form::TensorRef, &tensor.content)
-    });
-    let write = match named.kind {
-        Kind::Single => spelled,
-        Kind::Optional => format!("Option<{spelled}>"),
-        Kind::List => format!("&[{spelled}]"),
-    };
+    let write = as_tensors(&named);
     let message = "a residual is differentiated, so it takes tensors";
     let help = format!("write `{write}`, and return `Tensor…`");
     context
@@ -306,14 +299,7 @@ fn all_are_asked_for(sig: &Signature, function: &Derivative, context: &mut Conte
     } else {
         format!("so it does not determine `{name}`")
     };
-    let spelled = named.tensor.map_or_else(String::new, |tensor| {
-        agreement::spell(Form::TensorRef, &tensor.content)
-    });
-    let spelled = match named.kind {
-        Kind::Single => spelled,
-        Kind::Optional => format!("Option<{spelled}>"),
-        Kind::List => format!("&[{spelled}]"),
-    };
+    let spelled = as_tensors(&named);
     let exempt = if is_input {
         format!("#[non_differentiable] {name}: …")
     } else {
@@ -322,4 +308,16 @@ fn all_are_asked_for(sig: &Signature, function: &Derivative, context: &mut Conte
     let message = format!("`{ident}` does not ask for `{name}`, {why}");
     let help = format!("take `{name}: {spelled}`, or exempt it: `{exempt}`");
     context.diagnostics.error_with_help(ident, &message, &help);
+}
+
+/// Returns the type by which a residual asks for something.
+fn as_tensors(named: &Named<'_>) -> String {
+    let spelled = named.tensor.map_or_else(String::new, |tensor| {
+        agreement::spell(Form::TensorRef, &tensor.content)
+    });
+    match named.kind {
+        Kind::Single => spelled,
+        Kind::Optional => format!("Option<{spelled}>"),
+        Kind::List => format!("&[{spelled}]"),
+    }
 }

@@ -351,6 +351,34 @@ fn same(what: &str, found: f64, expected: f64) -> Result<(), String> {
     Err(format!("{what} {found}, not {expected}"))
 }
 
+/// Compares values and tangents, derivatives, second derivatives and tangents of tangents, where all are moderate.
+pub(super) fn all_agree(
+    found: &[Vec<f64>; 4],
+    expected: &[Vec<f64>; 4],
+    tolerance: f64,
+) -> Result<Verdict, String> {
+    let mut verdict = Verdict::default();
+    let is_moderate = |number: &f64| number.abs() < LARGEST;
+    if !expected.iter().flatten().all(is_moderate) {
+        verdict.skipped += 1;
+        return Ok(verdict);
+    }
+    let names = [
+        "value or tangent",
+        "derivative",
+        "second derivative",
+        "tangent of a tangent",
+    ];
+    for ((name, found), expected) in names.iter().zip(found).zip(expected) {
+        assert_eq!(found.len(), expected.len());
+        for (found, expected) in found.iter().zip(expected) {
+            close(name, *found, *expected, tolerance)?;
+        }
+    }
+    verdict.compared += 1;
+    Ok(verdict)
+}
+
 pub(super) fn close(what: &str, found: f64, expected: f64, tolerance: f64) -> Result<(), String> {
     if (found - expected).abs() <= tolerance * (1.0 + expected.abs()) {
         return Ok(());
