@@ -47,6 +47,11 @@ impl<'a, T: Element> Lanes<'a, T> {
         }
     }
 
+    /// Returns the numbers of blocks, of their rows, and of the elements of a row.
+    pub(super) const fn shape(&self) -> [usize; 3] {
+        [self.outer, self.length, self.inner]
+    }
+
     /// Calls `f` with each lane.
     fn for_each(&self, mut f: impl FnMut(&[T])) {
         if self.length == 0 {

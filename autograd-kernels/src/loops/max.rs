@@ -45,7 +45,7 @@ impl<T: Lanes> Kernel<T> for OfLane<'_, T> {
 }
 
 /// The maximum or the minimum.
-pub(super) trait Extreme: Copy {
+pub(super) trait Extreme: Copy + Sync {
     /// Returns the extreme of no elements.
     fn of_none<T: Element>() -> T;
 

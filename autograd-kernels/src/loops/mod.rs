@@ -3,6 +3,7 @@
 pub(crate) mod along;
 pub(crate) mod axes;
 pub(crate) mod broadcast;
+mod each_lane;
 pub(crate) mod lanes;
 pub(crate) mod map;
 pub(crate) mod max;

@@ -11,6 +11,7 @@
 )]
 
 use std::marker::PhantomData;
+use std::ops::Range;
 
 use ndarray::{Array, ArrayView, Dimension};
 
@@ -18,6 +19,7 @@ use super::along::{
     COLUMNS, Row, WIDTH, column_sums, gather, in_halves, map_all, map_columns, sum, sum_of, update,
 };
 use super::axes::Axes;
+use super::each_lane::of_each_lane;
 use super::lanes::{Lanes, reduced};
 use super::max::{
     Extreme, Largest, Smallest, column_extreme, first, first_of_columns, lane_extreme,
@@ -56,7 +58,7 @@ pub fn reduce_lanes<T: Element, D: Dimension, E: Dimension>(
 ) -> Array<T, E> {
     let shape = axes.shape("reduce", x.shape());
     let lanes = Lanes::of(x, axes);
-    let mut results = memory::take(lanes.outer * lanes.inner);
+    let mut results = Vec::new();
     let arrays = (&lanes, &mut results);
     match T::into_any::<Arrays<'_>>(arrays) {
         Any::F32((lanes, results)) => single(reduction, lanes, results),
@@ -77,18 +79,16 @@ pub fn first_extremes<T: Element, D: Dimension, E: Dimension>(
 ) -> (Array<T, E>, Vec<usize>) {
     let shape = axes.shape("reduce", x.shape());
     let lanes = Lanes::of(x, axes);
-    let count = lanes.outer * lanes.inner;
     assert!(
-        lanes.length > 0 || count == 0,
+        lanes.length > 0 || lanes.outer * lanes.inner == 0,
         "a lane without elements has no extreme"
     );
-    let mut results = memory::take(count);
-    let mut indices = Vec::with_capacity(count);
     let is_max = matches!(extreme, Reduction::Max);
-    match T::into_any::<Arrays<'_>>((&lanes, &mut results)) {
-        Any::F32((lanes, results)) => first_single(is_max, lanes, results, &mut indices),
-        Any::F64((lanes, results)) => first_double(is_max, lanes, results, &mut indices),
-    }
+    let mut results = Vec::new();
+    let indices = match T::into_any::<Arrays<'_>>((&lanes, &mut results)) {
+        Any::F32((lanes, results)) => first_single(is_max, lanes, results),
+        Any::F64((lanes, results)) => first_double(is_max, lanes, results),
+    };
     (reduced(results, &shape), indices)
 }
 
@@ -110,73 +110,78 @@ fn double(reduction: Reduction, lanes: &Lanes<'_, f64>, results: &mut Vec<f64>) 
 }
 
 fn of<T: registers::Lanes>(reduction: Reduction, lanes: &Lanes<'_, T>, results: &mut Vec<T>) {
-    match reduction {
-        Reduction::Max => lanes_or_parts(OfExtreme(Largest), lanes, results),
-        Reduction::Min => lanes_or_parts(OfExtreme(Smallest), lanes, results),
-        Reduction::Product => lanes_or_parts(Product, lanes, results),
-        Reduction::LogSumExp => lanes_or_parts(LogSumExp, lanes, results),
-        Reduction::SquaredDeviations => each_lane(SquaredDeviations, lanes, results),
-    }
+    *results = match reduction {
+        Reduction::Max => lanes_or_parts(OfExtreme(Largest), lanes),
+        Reduction::Min => lanes_or_parts(OfExtreme(Smallest), lanes),
+        Reduction::Product => lanes_or_parts(Product, lanes),
+        Reduction::LogSumExp => lanes_or_parts(LogSumExp, lanes),
+        Reduction::SquaredDeviations => each_lane(SquaredDeviations, lanes),
+    };
 }
 
 #[inline(never)]
-fn first_single(
-    is_max: bool,
-    lanes: &Lanes<'_, f32>,
-    results: &mut Vec<f32>,
-    indices: &mut Vec<usize>,
-) {
-    first_of(is_max, lanes, results, indices);
+fn first_single(is_max: bool, lanes: &Lanes<'_, f32>, results: &mut Vec<f32>) -> Vec<usize> {
+    first_of(is_max, lanes, results)
 }
 
 #[inline(never)]
-fn first_double(
-    is_max: bool,
-    lanes: &Lanes<'_, f64>,
-    results: &mut Vec<f64>,
-    indices: &mut Vec<usize>,
-) {
-    first_of(is_max, lanes, results, indices);
+fn first_double(is_max: bool, lanes: &Lanes<'_, f64>, results: &mut Vec<f64>) -> Vec<usize> {
+    first_of(is_max, lanes, results)
 }
 
 fn first_of<T: registers::Lanes>(
     is_max: bool,
     lanes: &Lanes<'_, T>,
     results: &mut Vec<T>,
-    indices: &mut Vec<usize>,
-) {
-    if is_max {
-        each_lane(First(Largest, indices), lanes, results);
+) -> Vec<usize> {
+    let found = if is_max {
+        each_lane(First(Largest), lanes)
     } else {
-        each_lane(First(Smallest, indices), lanes, results);
-    }
+        each_lane(First(Smallest), lanes)
+    };
+    *results = memory::take(found.len());
+    results.extend(found.iter().map(|(extreme, _)| extreme));
+    found.into_iter().map(|(_, index)| index).collect()
 }
 
 /// A reduction of a lane.
-trait LaneReduction<T: Element> {
+trait LaneReduction<T: Element>: Copy + Sync {
+    /// What a lane is reduced to.
+    type Result: Copy + Send;
+
+    /// Returns the result of a lane without elements.
+    fn of_none(self) -> Self::Result;
+
     /// Reduces a lane.
     ///
     /// # Safety
     /// The processor has the registers.
-    unsafe fn lane<R: Register<Element = T>>(&mut self, x: &[T]) -> T;
+    unsafe fn lane<R: Register<Element = T>>(self, x: &[T]) -> Self::Result;
 
     /// Reduces lanes that are side by side, in rows of this width, of which the first `count` are wanted. May change the
     /// elements.
-    fn columns(&mut self, x: &mut [T], width: usize, count: usize) -> Row<T>;
+    fn columns(self, x: &mut [T], width: usize, count: usize) -> [Self::Result; COLUMNS];
 }
 
-fn each_lane<T: registers::Lanes>(
-    reduction: impl LaneReduction<T>,
+fn each_lane<T: registers::Lanes, F: LaneReduction<T>>(
+    reduction: F,
     lanes: &Lanes<'_, T>,
-    results: &mut Vec<T>,
-) {
-    let each = EachLane {
-        reduction,
-        lanes,
-        results,
-    };
-    // SAFETY: it has no conditions.
-    unsafe { widest(each) }
+) -> Vec<F::Result> {
+    of_each_lane(
+        lanes.shape(),
+        reduction.of_none(),
+        |blocks, columns, results| {
+            let each = EachLane {
+                reduction,
+                lanes,
+                blocks,
+                columns,
+                results,
+            };
+            // SAFETY: it has no conditions.
+            unsafe { widest(each) }
+        },
+    )
 }
 
 /// The number of elements of a long lane that are reduced apart, on any thread.
@@ -184,12 +189,11 @@ const PART: usize = 1 << 16;
 
 /// Reduces each lane, or the parts of a long one and then these reductions, which gives the same.
 fn lanes_or_parts<T: registers::Lanes>(
-    reduction: impl LaneReduction<T> + Copy + Sync,
+    reduction: impl LaneReduction<T, Result = T>,
     lanes: &Lanes<'_, T>,
-    results: &mut Vec<T>,
-) {
+) -> Vec<T> {
     if lanes.outer * lanes.inner != 1 || lanes.length < 2 * PART {
-        return each_lane(reduction, lanes, results);
+        return each_lane(reduction, lanes);
     }
     let elements = &*lanes.elements;
     let mut parts = vec![T::zero(); elements.len().div_ceil(PART)];
@@ -202,53 +206,56 @@ fn lanes_or_parts<T: registers::Lanes>(
     });
     let mut result = T::zero();
     unsafe { widest(OfLane(reduction, &parts, &mut result)) };
-    results.push(result);
+    vec![result]
 }
 
 struct OfLane<'a, T, F>(F, &'a [T], &'a mut T);
 
-impl<T: registers::Lanes, F: LaneReduction<T>> Kernel<T> for OfLane<'_, T, F> {
+impl<T: registers::Lanes, F: LaneReduction<T, Result = T>> Kernel<T> for OfLane<'_, T, F> {
     #[inline(always)]
-    unsafe fn run<R: Register<Element = T>>(mut self) {
+    unsafe fn run<R: Register<Element = T>>(self) {
         // SAFETY: the processor has the registers.
         *self.2 = unsafe { self.0.lane::<R>(self.1) };
     }
 }
 
-struct EachLane<'a, 'b, T: Element, F> {
+/// A loop over the lanes in these columns of these blocks.
+struct EachLane<'a, 'b, T: Element, F: LaneReduction<T>> {
     reduction: F,
     lanes: &'a Lanes<'b, T>,
-    results: &'a mut Vec<T>,
+    blocks: Range<usize>,
+    columns: Range<usize>,
+    results: &'a mut [F::Result],
 }
 
 impl<T: registers::Lanes, F: LaneReduction<T>> Kernel<T> for EachLane<'_, '_, T, F> {
     #[inline(always)]
-    unsafe fn run<R: Register<Element = T>>(mut self) {
+    unsafe fn run<R: Register<Element = T>>(self) {
         let Lanes {
             ref elements,
-            outer,
             length,
             inner,
+            ..
         } = *self.lanes;
-        if length == 0 {
-            // SAFETY: the processor has the registers, here and below.
-            let of_none = unsafe { self.reduction.lane::<R>(&[]) };
-            self.results.resize(outer * inner, of_none);
-        } else if inner == 1 {
-            for x in elements.chunks_exact(length) {
-                let result = unsafe { self.reduction.lane::<R>(x) };
-                self.results.push(result);
+        let block = length * inner;
+        let elements = &elements[self.blocks.start * block..self.blocks.end * block];
+        if inner == 1 {
+            for (x, result) in elements.chunks_exact(length).zip(self.results) {
+                // SAFETY: the processor has the registers.
+                *result = unsafe { self.reduction.lane::<R>(x) };
             }
-        } else if inner > 0 {
-            for block in elements.chunks_exact(length * inner) {
-                for first in (0..inner).step_by(COLUMNS) {
-                    let count = (inner - first).min(COLUMNS);
-                    let mut x = gather(block, inner, first, count);
-                    let width = count.next_multiple_of(WIDTH);
-                    let results = self.reduction.columns(&mut x, width, count);
-                    self.results.extend_from_slice(&results[..count]);
-                    memory::give_back(x);
-                }
+            return;
+        }
+        let results = self.results.chunks_exact_mut(self.columns.len());
+        for (block, results) in elements.chunks_exact(block).zip(results) {
+            let firsts = self.columns.clone().step_by(COLUMNS);
+            for (first, results) in firsts.zip(results.chunks_mut(COLUMNS)) {
+                let count = results.len();
+                let mut x = gather(block, inner, first, count);
+                let width = count.next_multiple_of(WIDTH);
+                let found = self.reduction.columns(&mut x, width, count);
+                results.copy_from_slice(&found[..count]);
+                memory::give_back(x);
             }
         }
     }
@@ -258,36 +265,47 @@ impl<T: registers::Lanes, F: LaneReduction<T>> Kernel<T> for EachLane<'_, '_, T,
 struct OfExtreme<E>(E);
 
 impl<T: Element, E: Extreme> LaneReduction<T> for OfExtreme<E> {
+    type Result = T;
+
+    fn of_none(self) -> T {
+        E::of_none()
+    }
+
     #[inline(always)]
-    unsafe fn lane<R: Register<Element = T>>(&mut self, x: &[T]) -> T {
+    unsafe fn lane<R: Register<Element = T>>(self, x: &[T]) -> T {
         // SAFETY: as the trait requires.
         unsafe { lane_extreme::<T, R, E>(self.0, x) }
     }
 
     #[inline(always)]
-    fn columns(&mut self, x: &mut [T], width: usize, _: usize) -> Row<T> {
+    fn columns(self, x: &mut [T], width: usize, _: usize) -> Row<T> {
         column_extreme(self.0, x, width)
     }
 }
 
-/// The extreme, and the indices of the first elements that are it.
-struct First<'a, E>(E, &'a mut Vec<usize>);
+/// The extreme, and the index of the first element that is it.
+#[derive(Clone, Copy)]
+struct First<E>(E);
 
-impl<T: Element, E: Extreme> LaneReduction<T> for First<'_, E> {
-    #[inline(always)]
-    unsafe fn lane<R: Register<Element = T>>(&mut self, x: &[T]) -> T {
-        // SAFETY: as the trait requires.
-        let extreme = unsafe { lane_extreme::<T, R, E>(self.0, x) };
-        self.1.push(first(x, extreme).unwrap_or_default());
-        extreme
+impl<T: Element, E: Extreme> LaneReduction<T> for First<E> {
+    type Result = (T, usize);
+
+    fn of_none(self) -> (T, usize) {
+        (E::of_none(), 0)
     }
 
     #[inline(always)]
-    fn columns(&mut self, x: &mut [T], width: usize, count: usize) -> Row<T> {
+    unsafe fn lane<R: Register<Element = T>>(self, x: &[T]) -> (T, usize) {
+        // SAFETY: as the trait requires.
+        let extreme = unsafe { lane_extreme::<T, R, E>(self.0, x) };
+        (extreme, first(x, extreme).unwrap_or_default())
+    }
+
+    #[inline(always)]
+    fn columns(self, x: &mut [T], width: usize, _: usize) -> [(T, usize); COLUMNS] {
         let extremes = column_extreme(self.0, x, width);
         let indices = first_of_columns(x, &extremes, width);
-        self.1.extend_from_slice(&indices[..count]);
-        extremes
+        std::array::from_fn(|column| (extremes[column], indices[column]))
     }
 }
 
@@ -295,8 +313,14 @@ impl<T: Element, E: Extreme> LaneReduction<T> for First<'_, E> {
 struct Product;
 
 impl<T: Element> LaneReduction<T> for Product {
+    type Result = T;
+
+    fn of_none(self) -> T {
+        T::one()
+    }
+
     #[inline(always)]
-    unsafe fn lane<R: Register<Element = T>>(&mut self, x: &[T]) -> T {
+    unsafe fn lane<R: Register<Element = T>>(self, x: &[T]) -> T {
         // Four arrays: the compiler keeps one of all in memory.
         let [mut a, mut b, mut c, mut d] = [[T::one(); WIDTH]; 4];
         let (chunks, rest) = x.as_chunks::<{ 4 * WIDTH }>();
@@ -321,7 +345,7 @@ impl<T: Element> LaneReduction<T> for Product {
     }
 
     #[inline(always)]
-    fn columns(&mut self, x: &mut [T], width: usize, _: usize) -> Row<T> {
+    fn columns(self, x: &mut [T], width: usize, _: usize) -> Row<T> {
         let mut product = [T::one(); COLUMNS];
         for x in x.chunks_exact(width) {
             update(&mut product[..width], x, |product, x| product * x);
@@ -334,8 +358,14 @@ impl<T: Element> LaneReduction<T> for Product {
 struct LogSumExp;
 
 impl<T: Element> LaneReduction<T> for LogSumExp {
+    type Result = T;
+
+    fn of_none(self) -> T {
+        T::neg_infinity()
+    }
+
     #[inline(always)]
-    unsafe fn lane<R: Register<Element = T>>(&mut self, x: &[T]) -> T {
+    unsafe fn lane<R: Register<Element = T>>(self, x: &[T]) -> T {
         // SAFETY: as the trait requires.
         let largest = unsafe { lane_extreme::<T, R, _>(Largest, x) };
         if largest.is_infinite() {
@@ -345,7 +375,7 @@ impl<T: Element> LaneReduction<T> for LogSumExp {
     }
 
     #[inline(always)]
-    fn columns(&mut self, x: &mut [T], width: usize, _: usize) -> Row<T> {
+    fn columns(self, x: &mut [T], width: usize, _: usize) -> Row<T> {
         let largest = column_extreme(Largest, x, width);
         map_columns(x, &largest, width, |x, largest| x - largest);
         map_all(x, |x| exp(x));
@@ -365,8 +395,14 @@ impl<T: Element> LaneReduction<T> for LogSumExp {
 struct SquaredDeviations;
 
 impl<T: Element> LaneReduction<T> for SquaredDeviations {
+    type Result = T;
+
+    fn of_none(self) -> T {
+        mean_var::<T>(&[]).1
+    }
+
     #[inline(always)]
-    unsafe fn lane<R: Register<Element = T>>(&mut self, x: &[T]) -> T {
+    unsafe fn lane<R: Register<Element = T>>(self, x: &[T]) -> T {
         let mean = sum(x, x, |x, _| x) / T::from_f64(x.len() as f64);
         if !mean.is_finite() {
             return mean_var(x).1;
@@ -375,7 +411,7 @@ impl<T: Element> LaneReduction<T> for SquaredDeviations {
     }
 
     #[inline(always)]
-    fn columns(&mut self, x: &mut [T], width: usize, count: usize) -> Row<T> {
+    fn columns(self, x: &mut [T], width: usize, count: usize) -> Row<T> {
         let length = x.len() / width;
         let means = column_sums(x, x, width, |x, _| x).map(|sum| sum / T::from_f64(length as f64));
         // The sum may be out of range, and the mean not.
@@ -395,9 +431,13 @@ impl<T: Element> LaneReduction<T> for SquaredDeviations {
 
 #[cfg(test)]
 mod tests {
-    use ndarray::{Array2, ArrayD, Axis, s};
+    use std::thread::available_parallelism;
+
+    use ndarray::{Array2, ArrayD, Axis, IxDyn, s};
 
     use super::*;
+    use crate::loops::sum::sum_over;
+    use crate::parallel::set_threads;
     use crate::testing::numbers;
 
     fn by_hand(reduction: Reduction, x: &[f64]) -> f64 {
@@ -497,6 +537,28 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn any_number_of_threads_computes_the_same_bits() {
+        // Many blocks, and one block of many columns.
+        for shape in [[700, 1000, 1], [3, 70, 3001], [1, 300, 4007]] {
+            let x = numbers(shape, 0.4);
+            let all = || {
+                let axes = Axes::one(Axis(1));
+                let reduced =
+                    ALL.map(|reduction| reduce_lanes::<_, _, IxDyn>(reduction, &x.view(), axes));
+                let first: (Array2<f64>, _) = first_extremes(Reduction::Max, &x.view(), axes);
+                let sum: Array2<f64> = sum_over(&x.view(), axes);
+                (reduced, first, sum)
+            };
+            let [first, others @ ..] = [1, 2, 5].map(|threads| {
+                set_threads(threads);
+                all()
+            });
+            set_threads(available_parallelism().map_or(1, usize::from));
+            assert!(others.iter().all(|others| *others == first));
         }
     }
 

@@ -4,13 +4,13 @@ use std::ops::Range;
 
 use ndarray::{Array, ArrayView, ArrayViewD, Axis, Dimension, IxDyn};
 
-use super::along::BLOCK;
+use super::along::{BLOCK, COLUMNS};
 use super::axes::Axes;
+use super::each_lane::of_each_lane;
 use super::lanes::{Lanes, reduced};
 use super::map::zip;
 use super::pairwise::pairwise;
 use crate::element::Element;
-use crate::memory;
 
 /// Returns the sum of all elements, added pairwise.
 pub fn sum<T: Element, D: Dimension>(x: &ArrayView<'_, T, D>) -> T {
@@ -66,11 +66,8 @@ pub fn sum_over<T: Element, D: Dimension, E: Dimension>(
         return sum_over(&partial.view(), axes);
     }
     let lanes = Lanes::of(x, axes);
-    let same = [lanes.outer, lanes.length, lanes.inner];
-    reduced(
-        sums(&lanes.elements, &lanes.elements, same, |x, _| x),
-        &shape,
-    )
+    let sums = sums(&lanes.elements, &lanes.elements, lanes.shape(), |x, _| x);
+    reduced(sums, &shape)
 }
 
 /// Returns the last run of adjacent `axes`, if a kept axis separates it from others: summed first, it leaves less
@@ -99,38 +96,36 @@ pub fn dot_axes<T: Element, D: Dimension, E: Dimension>(
     }
     let shape = axes.shape("dot", x.shape());
     let (x, y) = (Lanes::of(x, axes), Lanes::of(y, axes));
-    let blocks = [x.outer, x.length, x.inner];
-    reduced(sums(&x.elements, &y.elements, blocks, |x, y| x * y), &shape)
+    let sums = sums(&x.elements, &y.elements, x.shape(), |x, y| x * y);
+    reduced(sums, &shape)
 }
-
-/// The number of columns that are summed at a time: their sums stay in registers and the nearest cache.
-const COLUMNS: usize = 64;
 
 /// Returns Σ f(x, y) over the rows of each block: see [`Lanes`].
 fn sums<T: Element>(
     x: &[T],
     y: &[T],
-    [outer, length, inner]: [usize; 3],
+    shape: [usize; 3],
     f: impl Fn(T, T) -> T + Copy + Sync,
 ) -> Vec<T> {
-    let mut results = memory::take(outer * inner);
-    if length == 0 {
-        results.resize(outer * inner, T::zero());
-    } else if inner == 1 {
-        let rows = x.chunks_exact(length).zip(y.chunks_exact(length));
-        results.extend(rows.map(|(x, y)| pairwise(x, y, f)));
-    } else if inner > 0 {
-        let block = length * inner;
-        for (x, y) in x.chunks_exact(block).zip(y.chunks_exact(block)) {
-            for first in (0..inner).step_by(COLUMNS) {
-                let columns = first..inner.min(first + COLUMNS);
-                let mut sums = [T::zero(); COLUMNS];
-                add_rows(x, y, inner, &columns, f, &mut sums[..columns.len()]);
-                results.extend_from_slice(&sums[..columns.len()]);
+    let [_, length, inner] = shape;
+    let block = length * inner;
+    of_each_lane(shape, T::zero(), |blocks, columns, results| {
+        let range = blocks.start * block..blocks.end * block;
+        let pairs = x[range.clone()]
+            .chunks_exact(block)
+            .zip(y[range].chunks_exact(block));
+        for ((x, y), sums) in pairs.zip(results.chunks_exact_mut(columns.len())) {
+            if inner == 1 {
+                sums[0] = pairwise(x, y, f);
+                continue;
+            }
+            let firsts = columns.clone().step_by(COLUMNS);
+            for (first, sums) in firsts.zip(sums.chunks_mut(COLUMNS)) {
+                let columns = first..first + sums.len();
+                add_rows(x, y, inner, &columns, f, sums);
             }
         }
-    }
-    results
+    })
 }
 
 /// Adds f(x, y) of some columns of all rows to `sums`, pairwise as [`pairwise`] does.
