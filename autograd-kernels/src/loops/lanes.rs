@@ -11,6 +11,7 @@ use super::axes::Axes;
 use super::broadcast::repeated;
 use crate::element::Element;
 use crate::memory;
+use crate::parallel::{each_part, shares, worth};
 use crate::shape::Shape;
 
 /// The number of neighboring lanes that are copied at a time: the `f32`s of a cache line.
@@ -213,7 +214,8 @@ pub(crate) fn reduced<U, E: Dimension>(results: Vec<U>, shape: &Shape) -> Array<
     Array::from_shape_vec(dimension, results).expect("a result for each")
 }
 
-/// Returns a copy of `x` whose lanes along `axis` `f` has changed in place.
+/// Returns a copy of `x` whose lanes along `axis` `f` has changed in place, and what it has returned for each. `f` takes
+/// the index of a lane, in the row-major order of the other axes. Large blocks of lanes are changed on several threads.
 ///
 /// # Panics
 /// If the axis is out of range.
@@ -223,38 +225,57 @@ pub(crate) fn reduced<U, E: Dimension>(results: Vec<U>, shape: &Shape) -> Array<
 /// use pullback::ndarray::{Axis, array};
 ///
 /// let x = array![[1.0, 2.0], [3.0, 4.0]];
-/// let reversed = map_lanes(&x.view(), Axis(0), |lane| lane.reverse());
-/// assert_eq!(reversed, array![[3.0, 4.0], [1.0, 2.0]]);
+/// let (shares, sums) = map_lanes(&x.view(), Axis(0), |_, lane| {
+///     let sum: f64 = lane.iter().sum();
+///     lane.iter_mut().for_each(|x| *x /= sum);
+///     sum
+/// });
+/// assert_eq!(sums, [4.0, 6.0]);
+/// assert_eq!(shares.row(0), array![0.25, 2.0 / 6.0]);
 /// ```
 #[track_caller]
-pub fn map_lanes<T: Element, D: Dimension>(
+pub fn map_lanes<T: Element, R: Send, D: Dimension>(
     x: &ArrayView<'_, T, D>,
     axis: Axis,
-    mut f: impl FnMut(&mut [T]),
-) -> Array<T, D> {
+    f: impl Fn(usize, &mut [T]) -> R + Sync,
+) -> (Array<T, D>, Vec<R>) {
     let reduced_axes = Axes::one(axis);
-    let _ = reduced_axes.shape("a function of the lanes", x.shape());
+    let shape = reduced_axes.shape("a function of the lanes", x.shape());
     let axes: Vec<usize> = (0..x.ndim()).collect();
-    let [_, length, inner] = blocks(&axes, x.shape(), reduced_axes).unwrap_or([1; 3]);
+    let [outer, length, inner] = blocks(&axes, x.shape(), reduced_axes).unwrap_or([1; 3]);
     let block = length * inner;
-    let rows = rows(x);
     let mut results: Vec<T> = memory::take(x.len());
-    let mut lanes = (inner > 1 && !x.is_empty()).then(|| LaneBuffer::new(length));
-    for start in (0..x.len()).step_by(block.max(1)) {
-        results.extend_from_slice(&rows[start..start + block]);
-        let target = &mut results[start..];
-        let Some(lanes) = &mut lanes else {
-            f(target);
-            continue;
-        };
-        for first in (0..inner).step_by(NEIGHBORS) {
-            let count = lanes.gather(target, inner, first);
-            (0..count).for_each(|position| f(lanes.lane_mut(position)));
-            lanes.scatter(target, inner, first);
+    results.extend_from_slice(&rows(x));
+    let parts = shares(outer, 1, worth::FORMULA.div_ceil(block.max(1)));
+    let mut found: Vec<Vec<R>> = parts.iter().map(|_| Vec::new()).collect();
+    let mut rest = &mut *results;
+    let parts = parts.into_iter().zip(&mut found).map(|(part, found)| {
+        let (elements, after) = std::mem::take(&mut rest).split_at_mut(part.len() * block);
+        rest = after;
+        (part, elements, found)
+    });
+    each_part(parts.collect(), |(part, elements, found)| {
+        let first = part.start * inner;
+        found.reserve_exact(part.len() * inner);
+        let mut each = |lane: &mut [T]| found.push(f(first + found.len(), lane));
+        if inner == 1 || length == 0 {
+            let lanes = 0..part.len() * inner;
+            return lanes.for_each(|lane| each(&mut elements[lane * length..][..length]));
         }
-    }
-    // INVARIANT: every element was copied and written back.
-    Array::from_shape_vec(x.raw_dim(), results).expect("one for each")
+        let mut lanes = LaneBuffer::new(length);
+        for block in elements.chunks_exact_mut(block.max(1)) {
+            for first in (0..inner).step_by(NEIGHBORS) {
+                let count = lanes.gather(block, inner, first);
+                (0..count).for_each(|position| each(lanes.lane_mut(position)));
+                lanes.scatter(block, inner, first);
+            }
+        }
+    });
+    let mut returned = Vec::with_capacity(shape.size());
+    returned.extend(found.into_iter().flatten());
+    // INVARIANT: every element was copied.
+    let results = Array::from_shape_vec(x.raw_dim(), results).expect("one for each");
+    (results, returned)
 }
 
 #[cfg(test)]
@@ -315,8 +336,14 @@ mod tests {
             for axis in 0..4 {
                 let mut expected = view.to_owned();
                 expected.invert_axis(Axis(axis));
-                let found = map_lanes(&view, Axis(axis), <[f64]>::reverse);
+                let (found, firsts) = map_lanes(&view, Axis(axis), |index, lane| {
+                    lane.reverse();
+                    (index, lane.last().copied())
+                });
                 assert_eq!(found, expected);
+                let lanes = view.lanes(Axis(axis)).into_iter().enumerate();
+                let expected = lanes.map(|(index, lane)| (index, lane.first().copied()));
+                assert_eq!(firsts, expected.collect::<Vec<_>>());
             }
         }
     }

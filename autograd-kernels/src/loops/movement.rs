@@ -1,11 +1,16 @@
 //! Functions that move elements and compute none. Results are in row-major order.
 
+#![allow(unsafe_code, reason = "each block has its argument")]
+
+use std::mem::MaybeUninit;
+
 use ndarray::{Array, ArrayView, Axis, CowArray, Dimension, Slice};
 
 use super::row_major::in_row_major;
 use crate::checks::{has_axis, size};
 use crate::element::Element;
 use crate::memory;
+use crate::parallel::{split_mut, worth};
 use crate::shape::Shape;
 
 /// Returns an array of `shape` that has one value everywhere.
@@ -28,15 +33,47 @@ pub fn concat<T: Element, D: Dimension>(axis: Axis, parts: &[ArrayView<'_, T, D>
     let shape = concat_shape(axis.index(), parts);
     let parts: Vec<CowArray<T, D>> = parts.iter().map(in_row_major).collect();
     let slices: Vec<&[T]> = parts.iter().filter_map(|part| part.as_slice()).collect();
-    let mut elements = room(&shape);
     let blocks: usize = shape[..axis.index()].iter().product();
-    for block in 0..blocks {
-        for slice in &slices {
+    let mut elements = room(&shape);
+    let size = shape.iter().product();
+    let out = &mut elements.spare_capacity_mut()[..size];
+    split_mut(out, 1, worth::LOOP, |first, out| {
+        copy_blocks(&slices, blocks, first, out);
+    });
+    // SAFETY: every part was written.
+    unsafe { elements.set_len(size) };
+    array(&shape, elements)
+}
+
+/// Writes blocks, each of which has a piece of each slice: from the element `first` of all blocks on, all of `out`.
+fn copy_blocks<T: Element>(
+    slices: &[&[T]],
+    blocks: usize,
+    first: usize,
+    mut out: &mut [MaybeUninit<T>],
+) {
+    let all: usize = slices.iter().map(|slice| slice.len()).sum();
+    let block = (all / blocks.max(1)).max(1);
+    let mut before = first % block;
+    for index in first / block..blocks {
+        for slice in slices {
             let width = slice.len() / blocks;
-            elements.extend_from_slice(&slice[block * width..][..width]);
+            if before >= width {
+                before -= width;
+                continue;
+            }
+            let piece = &slice[index * width..][before..width];
+            before = 0;
+            let (copy, rest) = out.split_at_mut(piece.len().min(out.len()));
+            for (copy, &element) in copy.iter_mut().zip(piece) {
+                *copy = MaybeUninit::new(element);
+            }
+            out = rest;
+        }
+        if out.is_empty() {
+            return;
         }
     }
-    array(&shape, elements)
 }
 
 /// Returns the shape of concatenated arrays.
@@ -119,6 +156,7 @@ mod tests {
     use ndarray::{Array2, Ix1, Ix2, s};
 
     use super::*;
+    use crate::testing::numbers;
 
     #[test]
     fn arrays_of_every_layout_are_concatenated_and_padded() {
@@ -141,6 +179,23 @@ mod tests {
             assert_eq!(padded.slice(s![1.., ..3]), view);
             assert_eq!(padded.sum(), view.sum() + 7.0 * 11.0);
         }
+    }
+
+    #[test]
+    fn large_arrays_are_concatenated_on_any_number_of_threads() {
+        let [x, y] = [300_001, 70].map(|width| numbers((3, width), 0.3));
+        for parts in [
+            [x.view(), y.view(), x.view()],
+            [y.view(), x.view(), y.view()],
+        ] {
+            let whole = concat(Axis(1), &parts);
+            assert_eq!(whole, ndarray::concatenate(Axis(1), &parts).unwrap());
+        }
+        let flat = x.flatten();
+        let (back, front) = flat.view().split_at(Axis(0), 7);
+        let rolled = concat(Axis(0), &[front, back]);
+        let same = (0..flat.len()).all(|i| rolled[i] == flat[(i + 7) % flat.len()]);
+        assert!(same);
     }
 
     #[test]

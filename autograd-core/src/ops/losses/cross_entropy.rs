@@ -79,12 +79,9 @@ impl<T: Element> CrossEntropy<T> {
         options: CrossEntropyOptions,
     ) -> (Array1<T>, Array2<T>) {
         options.check(logits.shape(), labels);
-        let mut losses = Vec::with_capacity(labels.len());
         let (of_label, of_all) = options.targets::<T>(logits.ncols());
-        let mut each = labels.iter();
-        let probabilities = kernels::map_lanes(&logits, Axis(1), |row| {
-            // INVARIANT: there is a label for each row.
-            let label = *each.next().expect("a label");
+        let (probabilities, losses) = kernels::map_lanes(&logits, Axis(1), |index, row| {
+            let label = labels[index];
             let logit = row.get(label).copied();
             // Without smoothing the sum is not used, as it may be infinite.
             let sum = (options.label_smoothing > 0.0).then(|| kernels::sum_slice(row));
@@ -98,9 +95,8 @@ impl<T: Element> CrossEntropy<T> {
                 };
                 loss + sum.map_or(T::zero(), smooth)
             });
-            losses.push(loss.unwrap_or(T::zero()));
+            loss.unwrap_or(T::zero())
         });
-        losses.resize(labels.len(), T::zero()); // rows of no class, which are all ignored
         (Array1::from_vec(losses), probabilities)
     }
 
@@ -168,16 +164,15 @@ impl<T: Element> CrossEntropyBackward<T> {
             counted(g.len(), "loss", "losses")
         );
         let (of_label, of_all) = options.targets::<T>(probabilities.ncols());
-        let mut each = g.iter().zip(labels);
-        kernels::map_lanes(&probabilities, Axis(1), |row| {
-            // INVARIANT: there is a g and a label for each row.
-            let (&g, &label) = each.next().expect("a label");
+        let (slopes, _) = kernels::map_lanes(&probabilities, Axis(1), |index, row| {
+            let (g, label) = (g[index], labels[index]);
             if options.ignores(label) {
                 return row.fill(T::zero());
             }
             kernels::map_in_place(row, |p| (p - of_all) * g);
             row[label] -= of_label * g;
-        })
+        });
+        slopes
     }
 
     #[backward(g)]
