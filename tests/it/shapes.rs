@@ -333,7 +333,7 @@ fn shapes_are_in_the_signature() {
 mod random {
     use proptest::prelude::*;
     use pullback::__private::{
-        DeclaredLength, DeclaredShape, Dims, Leading, ShapeTable, nothing_computed,
+        ANY_LENGTH, DeclaredShape, Dims, Leading, ShapeTable, nothing_computed,
     };
     use pullback::ErrorKind;
 
@@ -373,9 +373,9 @@ mod random {
             .zip(INPUTS)
             .map(|((leading, lengths, _), input)| {
                 let lengths = lengths.iter().map(|length| match length {
-                    Declaration::Axis(axis) => DeclaredLength::Axis(*axis),
-                    Declaration::Number(number) => DeclaredLength::Number(*number),
-                    Declaration::Any => DeclaredLength::Any,
+                    Declaration::Axis(axis) => *axis,
+                    Declaration::Number(number) => NAMES.len() + number,
+                    Declaration::Any => ANY_LENGTH,
                 });
                 DeclaredShape {
                     name: input,
@@ -391,8 +391,15 @@ mod random {
         ShapeTable {
             function: "f",
             axes: &NAMES,
+            expressions: &[],
+            numbers: &[0, 1, 2, 3, 4],
             values: &[],
-            returned: &[],
+            returned: &[DeclaredShape {
+                name: "output",
+                text: "[n, m, k, l]",
+                leading: Leading::None,
+                lengths: &[0, 1, 2, 3],
+            }],
             inputs: declared.collect::<Vec<_>>().leak(),
         }
     }
@@ -432,8 +439,7 @@ mod random {
                 several => Dims::List(several.iter().map(Vec::as_slice).collect()),
             })
             .collect();
-        let read = table(inputs).of_shapes::<4, 0, 0>(&dims, nothing_computed);
-        read.map(|lengths| lengths.axes)
+        table(inputs).output_shapes::<_, 4, 0, 0>(&dims, &[0], nothing_computed)
     }
 
     proptest! {

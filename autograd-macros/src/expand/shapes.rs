@@ -21,19 +21,19 @@ pub(super) fn table(model: &FunctionModel, p: &TokenStream) -> Option<TokenStrea
     if forward.shapes.are_none() {
         return None;
     }
-    let mut expressions = 0;
+    // Lengths are numbered: axes, then expressions, then numbers.
+    let expressions = expressions(forward);
+    let axes = forward.shapes.axes.len();
+    let (mut computed, mut numbers_written) = (axes..axes + expressions.len(), Vec::new());
     let mut lengths = |declared: &Declared| {
         let lengths = declared.lengths.iter().map(|length| match length {
-            Length::Any => quote!(#p::DeclaredLength::Any),
-            Length::Number(number) => quote!(#p::DeclaredLength::Number(#number)),
-            Length::Axis(axis) => {
-                let axis = number(*axis);
-                quote!(#p::DeclaredLength::Axis(#axis))
-            }
-            Length::Computed(computed) => {
-                let (place, text) = (number(expressions), &computed.text);
-                expressions += 1;
-                quote!(#p::DeclaredLength::Computed(#place, #text))
+            Length::Any => quote!(#p::ANY_LENGTH),
+            Length::Axis(axis) => number(*axis).into_token_stream(),
+            // INVARIANT: the lengths are in the order of the expressions.
+            Length::Computed(_) => number(computed.next().unwrap_or_default()).into_token_stream(),
+            Length::Number(written) => {
+                numbers_written.push(written.clone());
+                number(axes + expressions.len() + numbers_written.len() - 1).into_token_stream()
             }
         });
         let lengths: Vec<_> = lengths.collect();
@@ -84,11 +84,14 @@ pub(super) fn table(model: &FunctionModel, p: &TokenStream) -> Option<TokenStrea
     let axes = axes.map(|axis| axis.name.unraw().to_string());
     let values = numbers(forward).into_iter();
     let values = values.map(|name| name.unraw().to_string());
+    let expressions = expressions.iter().map(|computed| &computed.text);
     let constant = constant();
     Some(quote! {
         const #constant: #p::ShapeTable = #p::ShapeTable {
             function: #name,
             axes: &[#(#axes),*],
+            expressions: &[#(#expressions),*],
+            numbers: &[#(#numbers_written),*],
             values: &[#(#values),*],
             inputs: &[#(#inputs),*],
             returned: &[#(#returned),*],
@@ -424,29 +427,34 @@ pub(super) fn of_primals(
 /// Generates `output_shape`.
 fn output_shape(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let forward = &model.forward;
-    let dims = compared(forward).into_iter().map(|(input, ..)| {
+    let dims = compared(forward).into_iter().map(|(input, tensor, _)| {
         let name = &input.name;
-        quote!(#p::IntoDims::dims(&#name))
+        match tensor.kind {
+            Kind::Single => quote!(#p::Dims::One(&#name)),
+            Kind::Optional | Kind::List => quote!(#p::IntoDims::dims(&#name)),
+        }
     });
     let (table, compute) = (constant(), compute(forward, p));
-    let (inputs, lengths) = (local("dims"), local("lengths"));
     let axes = number(forward.shapes.axes.len());
     let returned = returned(forward);
     let outputs = returned.iter().enumerate();
     let outputs = outputs.filter(|(_, (_, one, _))| matches!(one.role, Role::Output { .. }));
-    let shapes = outputs.map(|(place, (_, one, _))| {
-        let place = number(place);
-        let method = local(match one.tensor.as_ref().and_then(fixed) {
-            Some(_) => "array",
-            None => "vec",
-        });
-        quote!(#table.#method(&#lengths, #place))
-    });
-    let shapes = tuple(shapes);
-    let body = quote! {
-        let #inputs = [#(#dims),*];
-        let #lengths = #table.of_shapes::<#axes, _, _>(&#inputs, #compute)?;
-        ::core::result::Result::Ok(#shapes)
+    let (places, names): (Vec<_>, Vec<_>) = outputs
+        .map(|(place, (_, one, _))| {
+            let shape = local(format_args!("shape_of_{}", one.name.unraw()));
+            (number(place), shape)
+        })
+        .unzip();
+    let shapes = quote! {
+        #table.output_shapes::<_, #axes, _, _>(&[#(#dims),*], &[#(#places),*], #compute)
+    };
+    let body = match &names[..] {
+        [] | [_] => shapes,
+        [before @ .., last] => {
+            let pairs = before.iter().rev();
+            let pairs = pairs.fold(quote!(#last), |others, name| quote!((#name, #others)));
+            quote!(::core::result::Result::map(#shapes, |#pairs| (#(#names),*)))
+        }
     };
     let docs = docs::output_shape(model);
     method(forward, &docs, &body, p)

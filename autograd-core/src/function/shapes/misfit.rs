@@ -34,21 +34,21 @@ impl ShapeTable {
         let declared = &self.inputs[misfit.input];
         let found = self.tensor(inputs, misfit.input, misfit.element);
         let kind = match misfit.axis {
-            Place::Axis(place) => match declared.lengths[place] {
+            Place::Axis(place) => match self.declared(declared.lengths[place]) {
                 DeclaredLength::Axis(axis) => {
                     self.axis_misfit(inputs, misfit, (axis, place), found)
                 }
                 DeclaredLength::Any | DeclaredLength::Number(_) | DeclaredLength::Computed(..) => {
-                    Self::declared(declared, found)
+                    Self::not_declared(declared, found)
                 }
             },
             Place::Leading => self.leading_misfit(inputs, misfit, found),
-            Place::Rank => Self::declared(declared, found),
+            Place::Rank => Self::not_declared(declared, found),
         };
         kind.of(self.function, at)
     }
 
-    fn declared(declared: &DeclaredShape, (input, shape): (String, Shape)) -> ErrorKind {
+    fn not_declared(declared: &DeclaredShape, (input, shape): (String, Shape)) -> ErrorKind {
         ErrorKind::DeclaredShape {
             input,
             declared: declared.text,
@@ -78,8 +78,7 @@ impl ShapeTable {
     ) -> ErrorKind {
         let place_of = |input: usize| {
             let lengths = self.inputs[input].lengths;
-            let is_it = |length: &DeclaredLength| matches!(length, DeclaredLength::Axis(one) if *one == axis);
-            lengths.iter().position(is_it)
+            lengths.iter().position(|&length| length == axis)
         };
         let length = |input: usize, shape: &Shape, place: usize| {
             shape[shape.len() - self.inputs[input].lengths.len() + place]
@@ -116,7 +115,7 @@ impl ShapeTable {
         let has_leading =
             |(input, _): &(usize, usize)| self.inputs[*input].leading == Leading::Axes;
         let Some((input, element)) = earlier.find(has_leading) else {
-            return Self::declared(&self.inputs[misfit.input], found);
+            return Self::not_declared(&self.inputs[misfit.input], found);
         };
         let expected = self.tensor(inputs, input, element);
         let leading = |input: usize, shape: &Shape| {

@@ -6,9 +6,11 @@
 mod dims;
 mod length;
 mod misfit;
+mod outputs;
 
 pub use dims::{Dims, IntoDims, shape_of, shapes_of_dims};
 pub use length::{IntoLength, Length};
+pub use outputs::OutputShapes;
 
 use std::fmt;
 use std::panic::Location;
@@ -26,6 +28,10 @@ pub struct ShapeTable {
     pub function: &'static str,
     /// The names of the axes.
     pub axes: &'static [&'static str],
+    /// The expressions, as they are written.
+    pub expressions: &'static [&'static str],
+    /// The lengths that are written as numbers.
+    pub numbers: &'static [usize],
     /// The names of the values that expressions compute with.
     pub values: &'static [&'static str],
     /// The inputs that have a declared shape.
@@ -43,8 +49,9 @@ pub struct DeclaredShape {
     pub text: &'static str,
     /// What comes before the lengths.
     pub leading: Leading,
-    /// The lengths of the last axes.
-    pub lengths: &'static [DeclaredLength],
+    /// The lengths of the last axes: the index of each among the axes, the expressions and the numbers of the table, in
+    /// this order, or [`ANY_LENGTH`].
+    pub lengths: &'static [usize],
 }
 
 /// What comes before the lengths of a declared shape.
@@ -58,9 +65,12 @@ pub enum Leading {
     Of(usize),
 }
 
+/// In place of the index of a length: it may be any.
+pub const ANY_LENGTH: usize = usize::MAX;
+
 /// The declared length of one axis.
 #[derive(Debug)]
-pub enum DeclaredLength {
+enum DeclaredLength {
     /// Any length.
     Any,
     /// This length.
@@ -91,6 +101,22 @@ pub fn nothing_computed<const N: usize>(_: &[usize; N]) -> ([Length; 0], [Length
 }
 
 impl ShapeTable {
+    /// Returns the declared length of this index.
+    #[inline]
+    fn declared(&self, index: usize) -> DeclaredLength {
+        if index < self.axes.len() {
+            return DeclaredLength::Axis(index);
+        }
+        let index = index - self.axes.len();
+        if let Some(text) = self.expressions.get(index) {
+            return DeclaredLength::Computed(index, text);
+        }
+        let number = self.numbers.get(index - self.expressions.len());
+        number.map_or(DeclaredLength::Any, |number| {
+            DeclaredLength::Number(*number)
+        })
+    }
+
     /// Reads the lengths of the axes off the inputs, which are those with declared shapes and then others that shapes are
     /// like, and checks them. `compute` has the expressions, and the values that they are computed with.
     #[inline]
@@ -152,14 +178,20 @@ impl ShapeTable {
         }
     }
 
-    /// Reads the lengths for `output_shape`.
+    /// Returns the shapes of the outputs, which have these numbers among the returned values with declared shapes.
+    ///
+    /// # Errors
+    /// If the inputs do not have the declared shapes, or a length is none.
     #[track_caller]
-    pub fn of_shapes<'a, const N: usize, const C: usize, const V: usize>(
+    pub fn output_shapes<S: OutputShapes, const N: usize, const C: usize, const V: usize>(
         &self,
-        inputs: &'a [Dims<'a>],
+        inputs: &[Dims<'_>],
+        outputs: &[usize],
         compute: impl FnOnce(&[usize; N]) -> ([Length; C], [Length; V]),
-    ) -> Result<Lengths<'a, N, C>, Error> {
-        self.lengths(inputs, compute, Location::caller())
+    ) -> Result<S, Error> {
+        let lengths = self.lengths(inputs, compute, Location::caller())?;
+        let mut shapes = outputs.iter().map(|&number| self.shape(&lengths, number));
+        Ok(S::of(&mut shapes))
     }
 
     /// Compares the shape of something that forward returned, of this number among those with declared shapes.
@@ -195,22 +227,8 @@ impl ShapeTable {
         }
     }
 
-    /// Returns the shape of something that forward returns, of a fixed rank.
-    ///
-    /// # Panics
-    /// If the shape has another rank: that is a bug of the attribute.
-    pub fn array<const N: usize, const C: usize, const R: usize>(
-        &self,
-        lengths: &Lengths<'_, N, C>,
-        number: usize,
-    ) -> [usize; R] {
-        let shape = self.vec(lengths, number);
-        // INVARIANT: declared shapes have the ranks of their types.
-        shape.try_into().expect("a length for each axis")
-    }
-
-    /// Returns the shape of something that forward returns, of any rank.
-    pub fn vec<const N: usize, const C: usize>(
+    /// Returns the shape of something that forward returns.
+    fn shape<const N: usize, const C: usize>(
         &self,
         lengths: &Lengths<'_, N, C>,
         number: usize,
@@ -219,13 +237,13 @@ impl ShapeTable {
         let lengths = expected
             .lengths
             .iter()
-            .map(|length| expected.length(length));
+            .map(|&length| expected.length(length));
         expected.leading.iter().copied().chain(lengths).collect()
     }
 
     #[inline]
     fn expected<'a, const N: usize, const C: usize>(
-        &self,
+        &'a self,
         lengths: &'a Lengths<'_, N, C>,
         number: usize,
     ) -> Expected<'a> {
@@ -235,6 +253,7 @@ impl ShapeTable {
             ..
         } = &self.returned[number];
         Expected {
+            table: self,
             leading: match *leading {
                 Leading::None => &[],
                 Leading::Axes => lengths.leading,
@@ -282,7 +301,7 @@ impl ShapeTable {
             let lengths = (first..).zip(declared.lengths);
             lengths.map(move |(axis, length)| (declared, axis, length))
         });
-        let mut wrong = all.filter_map(|(declared, axis, length)| match *length {
+        let mut wrong = all.filter_map(|(declared, axis, &length)| match self.declared(length) {
             DeclaredLength::Computed(number, text) if computed[number].to_usize().is_none() => {
                 Some((declared.name, axis, text, computed[number]))
             }
@@ -323,14 +342,15 @@ impl ShapeTable {
     ) -> Result<(), Error> {
         for (declared, dims) in self.inputs.iter().zip(inputs) {
             let is_computed =
-                |length: &DeclaredLength| matches!(length, DeclaredLength::Computed(..));
+                |length: &usize| matches!(self.declared(*length), DeclaredLength::Computed(..));
             if !declared.lengths.iter().any(is_computed) {
                 continue;
             }
             for (element, shape) in dims.as_slice().iter().enumerate() {
                 let begin = shape.len() - declared.lengths.len();
                 for (found, length) in shape[begin..].iter().zip(declared.lengths) {
-                    let DeclaredLength::Computed(number, expression) = *length else {
+                    let DeclaredLength::Computed(number, expression) = self.declared(*length)
+                    else {
                         continue;
                     };
                     if computed[number] != *found {
@@ -377,7 +397,7 @@ impl ShapeTable {
                 }
                 let last = shape[begin..].iter().zip(declared.lengths);
                 for (place, (&found, declared)) in last.enumerate() {
-                    let is_right = match *declared {
+                    let is_right = match self.declared(*declared) {
                         // Expressions are compared when all axes are known.
                         DeclaredLength::Any | DeclaredLength::Computed(..) => true,
                         DeclaredLength::Number(number) => number == found,
@@ -409,18 +429,19 @@ fn has_word(expression: &str, name: &str) -> bool {
 
 /// The shape that something must have.
 struct Expected<'a> {
+    table: &'a ShapeTable,
     /// The lengths of the first axes.
     leading: &'a [usize],
-    /// Those of the others.
-    lengths: &'static [DeclaredLength],
+    /// The indices of those of the others.
+    lengths: &'static [usize],
     axes: &'a [usize],
     computed: &'a [usize],
 }
 
 impl Expected<'_> {
     #[inline]
-    fn length(&self, declared: &DeclaredLength) -> usize {
-        match *declared {
+    fn length(&self, declared: usize) -> usize {
+        match self.table.declared(declared) {
             DeclaredLength::Any => ANY,
             DeclaredLength::Number(number) => number,
             DeclaredLength::Axis(axis) => self.axes[axis],
@@ -432,7 +453,7 @@ impl Expected<'_> {
     #[inline]
     fn is(&self, shape: &[usize]) -> bool {
         let begin = self.leading.len();
-        let fits = |(found, declared): (&usize, &DeclaredLength)| {
+        let fits = |(found, &declared): (&usize, &usize)| {
             let expected = self.length(declared);
             expected == *found || expected == ANY
         };
@@ -445,7 +466,7 @@ impl Expected<'_> {
 /// The shape as it is shown: `_` for any length.
 impl fmt::Display for Expected<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lengths = self.lengths.iter().map(|length| self.length(length));
+        let lengths = self.lengths.iter().map(|&length| self.length(length));
         let lengths = self.leading.iter().copied().chain(lengths);
         f.write_str("[")?;
         for (place, length) in lengths.enumerate() {

@@ -3,25 +3,27 @@ use super::*;
 const TABLE: ShapeTable = ShapeTable {
     function: "f",
     axes: &["n", "i"],
+    expressions: &[],
+    numbers: &[3],
     values: &[],
     inputs: &[
         DeclaredShape {
             name: "x",
             text: "[.., n, i]",
             leading: Leading::Axes,
-            lengths: &[DeclaredLength::Axis(0), DeclaredLength::Axis(1)],
+            lengths: &[0, 1],
         },
         DeclaredShape {
             name: "y",
             text: "[.., i, 3]",
             leading: Leading::Axes,
-            lengths: &[DeclaredLength::Axis(1), DeclaredLength::Number(3)],
+            lengths: &[1, 2],
         },
         DeclaredShape {
             name: "z",
             text: "[[i, i]]",
             leading: Leading::None,
-            lengths: &[DeclaredLength::Axis(1), DeclaredLength::Axis(1)],
+            lengths: &[1, 1],
         },
     ],
     returned: &[
@@ -29,7 +31,7 @@ const TABLE: ShapeTable = ShapeTable {
             name: "w",
             text: "[.., _, i]",
             leading: Leading::Axes,
-            lengths: &[DeclaredLength::Any, DeclaredLength::Axis(1)],
+            lengths: &[ANY_LENGTH, 1],
         },
         DeclaredShape {
             name: "v",
@@ -73,7 +75,7 @@ fn axes_are_read_and_compared() {
         (
             lengths.axes,
             lengths.leading.to_vec(),
-            TABLE.vec(lengths, 1),
+            TABLE.shape(lengths, 1),
         )
     });
     assert_eq!(found.unwrap(), ([2, 5], vec![7], vec![7, 2, 5]));
@@ -126,26 +128,28 @@ fn expressions_are_compared_and_shown_with_their_numbers() {
     let table = ShapeTable {
         function: "f",
         axes: &["l"],
+        expressions: &["2 * l", "l / k"],
+        numbers: &[],
         values: &["k"],
         inputs: &[
             DeclaredShape {
                 name: "x",
                 text: "[l]",
                 leading: Leading::None,
-                lengths: &[DeclaredLength::Axis(0)],
+                lengths: &[0],
             },
             DeclaredShape {
                 name: "w",
                 text: "[2 * l]",
                 leading: Leading::None,
-                lengths: &[DeclaredLength::Computed(0, "2 * l")],
+                lengths: &[1],
             },
         ],
         returned: &[DeclaredShape {
             name: "output",
             text: "[l / k]",
             leading: Leading::None,
-            lengths: &[DeclaredLength::Computed(1, "l / k")],
+            lengths: &[2],
         }],
     };
     let lengths = |x: &[usize], w: &[usize], k: i128| {
@@ -156,7 +160,7 @@ fn expressions_are_compared_and_shown_with_their_numbers() {
         };
         let found = table.lengths(&inputs, computed, Location::caller());
         found
-            .map(|lengths| table.vec(&lengths, 0))
+            .map(|lengths| table.shape(&lengths, 0))
             .map_err(|error| error.message())
     };
     assert_eq!(lengths(&[7], &[14], 2), Ok(vec![3]));
