@@ -22,7 +22,7 @@ mod stub;
 /// # pub fn double<T: Real>(x: T) -> T { 2.0 * x }
 /// # }
 /// # use ops::double;
-/// pullback_python::module! { kernels: double, ops::scale }
+/// pullback_python::module! { diffops: double, ops::scale }
 /// ```
 ///
 /// The import raises an `ImportError` that names the first function with a parameter that has no counterpart in Python.

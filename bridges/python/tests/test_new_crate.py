@@ -36,11 +36,11 @@ def test_what_the_readme_writes_is_built_and_differentiated(tmp_path):
     subprocess.run(install, cwd=tmp_path, check=True)
     program = python + (
         "tensors = [torch.rand(shape, dtype=torch.float64, requires_grad=True) for shape in [(2, 3), (3, 4)]]\n"
-        "assert torch.autograd.gradgradcheck(lambda x, w: kernels.product(x, w, 2.5), tensors)\n"
-        "compiled = torch.compile(lambda **x: kernels.between(**x), backend='aot_eager', fullgraph=True)\n"
-        "for between in kernels.between, compiled:\n"
+        "assert torch.autograd.gradgradcheck(lambda x, w: diffops.product(x, w, 2.5), tensors)\n"
+        "compiled = torch.compile(lambda **x: diffops.between(**x), backend='aot_eager', fullgraph=True)\n"
+        "for between in diffops.between, compiled:\n"
         "    assert between(in_=torch.ones(2), from_=torch.zeros(2), σ=torch.ones(2)).tolist() == [1, 1]\n"
-        "print(kernels.__file__, kernels.__pyi__)\n"
+        "print(diffops.__file__, diffops.__pyi__)\n"
     )
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "installed")}
     command = [sys.executable, "-c", program]

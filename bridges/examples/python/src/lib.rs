@@ -6,6 +6,6 @@ use pullback_fixtures::{
 };
 
 pullback_python::module! {
-    kernels: above_smallest, affine, centered, hamilton, linear, logarithm, pick, polar, rows, scaled, smooth, squash,
+    diffops: above_smallest, affine, centered, hamilton, linear, logarithm, pick, polar, rows, scaled, smooth, squash,
     tridiagonal, windows, Exp, MulConstant
 }

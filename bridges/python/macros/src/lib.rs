@@ -12,7 +12,7 @@ pub fn module(tokens: proc_macro::TokenStream) -> proc_macro::TokenStream {
     expand(&parse_macro_input!(tokens as Module)).into()
 }
 
-/// `kernels: linear, squash, MulConstant`.
+/// `diffops: linear, squash, MulConstant`.
 struct Module {
     name: Ident,
     functions: Punctuated<Path, Token![,]>,
@@ -22,11 +22,11 @@ impl Parse for Module {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         let name = input.parse()?;
         if input.parse::<Option<Token![:]>>()?.is_none() {
-            return Err(input.error("begin with the module's name: `kernels: linear, squash`"));
+            return Err(input.error("begin with the module's name: `diffops: linear, squash`"));
         }
         let functions = Punctuated::<Path, Token![,]>::parse_terminated(input)?;
         if functions.is_empty() {
-            return Err(input.error("name the functions of the module: `kernels: linear, squash`"));
+            return Err(input.error("name the functions of the module: `diffops: linear, squash`"));
         }
         // `Functions::of` adds `vjp` to each module.
         let mut names = vec!["vjp".to_owned()];
@@ -94,16 +94,16 @@ mod tests {
 
     #[test]
     fn mistakes_are_errors() {
-        let first = "begin with the module's name: `kernels: linear, squash`";
+        let first = "begin with the module's name: `diffops: linear, squash`";
         let twice = "the module has a `squash` already; rename one in a `use … as …`";
         for (text, expected) in [
-            ("kernels: squash, ops::linear", None),
+            ("diffops: squash, ops::linear", None),
             ("squash", Some(first)),
             ("squash, linear", Some(first)),
-            ("kernels: squash, linear, squash", Some(twice)),
-            ("kernels: squash, other::squash::<f64, Ix1>", Some(twice)),
+            ("diffops: squash, linear, squash", Some(twice)),
+            ("diffops: squash, other::squash::<f64, Ix1>", Some(twice)),
             (
-                "kernels: vjp",
+                "diffops: vjp",
                 Some("the module has a `vjp` already; rename one in a `use … as …`"),
             ),
         ] {
