@@ -202,7 +202,7 @@ def test_what_pytorch_has_yet_to_do_is_done():
         (
             lambda x, w: diffops.pick(x.double()[0], torch.tensor([4])),
             ValueError,
-            r"^pick of x \[4\]: ndarray: index 4 is out of bounds .* \(at fixtures/src/lib.rs:",
+            r"^pick of x \[4\]: ndarray: index (4 is )?out of bounds",
         ),
         (lambda x, w: diffops.pick(x.double()[0], torch.tensor([-1])), ValueError, "pick: `places` has a negative index"),
         (lambda x, w: diffops.logarithm(x.double()[0], "7"), RuntimeError, "logarithm: there is no base 7"),
@@ -254,7 +254,8 @@ def test_hooks_of_saved_tensors_leave_nothing_behind():
 
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
         loss = diffops.squash(x, leaf(1, low=0.5)).sum()
-    assert loss.grad_fn.next_functions[0][0].recording is None
+    if hasattr(torch._C._autograd, "_top_saved_tensors_default_hooks"):
+        assert loss.grad_fn.next_functions[0][0].recording is None
     loss.backward()
     assert x.grad is not None and [4] in map(list, seen)
 

@@ -4,9 +4,11 @@ import sys
 
 import torch
 from torch._C._autograd import _get_current_graph_task_keep_graph as keeps_graph
-from torch._C._autograd import _top_saved_tensors_default_hooks as saved_tensors_hooks
 
 from .call import gradients_of, returned
+
+# Without it, as in PyTorch 2.6, a call under such hooks keeps its recording: more memory, the same gradients.
+saved_tensors_hooks = getattr(torch._C._autograd, "_top_saved_tensors_default_hooks", lambda ignore_is_tracing: None)
 
 
 def arrays_of(call, tensors):
