@@ -63,15 +63,16 @@ class Crates:
                 if any(kind["kind"] is None for kind in dependency["dep_kinds"]):
                     waiting.append(dependency["pkg"])
         self.packages = sorted((packages[crate] for crate in found), key=lambda package: package["name"])
-        # The compiler takes the last entry that is the beginning of a path, so longer ones come last.
+        # The compiler takes the last entry that is the beginning of a path, so longer ones come last. It is in the folder
+        # of the workspace when it compiles its crates, and writes no path above that.
         folders = {metadata["target_directory"]: "target", said("rustc", "--print", "sysroot").strip(): "rust"}
         for package in packages.values():
             folder = pathlib.Path(package["manifest_path"]).parent
-            if package["source"] is None:
-                folders[str(folder)] = f"{package['name']}-{package['version']}"
-            else:
+            if package["source"] is not None:
                 folders[str(folder.parent)] = "crates"
-        self.folders = dict(sorted(folders.items(), key=lambda entry: len(entry[0])))
+            elif package["id"] not in metadata["workspace_members"]:
+                folders[str(folder)] = f"{package['name']}-{package['version']}"
+        self.folders = dict(sorted(folders.items(), key=lambda entry: (len(entry[0]), entry[0])))
 
     def licenses(self):
         """The texts of the licenses, by names such as `ndarray-0.17.2/LICENSE-MIT`."""
