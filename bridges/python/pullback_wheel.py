@@ -50,7 +50,9 @@ class Crates:
     def __init__(self):
         host = re.search("host: (.*)", said("rustc", "-vV"))[1]
         platform = os.environ.get("CARGO_BUILD_TARGET", host)
-        metadata = json.loads(said("cargo", "metadata", "--format-version=1", "--filter-platform", platform))
+        manifest = maturin.get_config().get("manifest-path", "Cargo.toml")
+        options = ["--format-version=1", "--filter-platform", platform, "--manifest-path", manifest]
+        metadata = json.loads(said("cargo", "metadata", *options))
         nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
         packages = {package["id"]: package for package in metadata["packages"]}
         found, waiting = set(), [metadata["resolve"]["root"]]

@@ -4,8 +4,8 @@ use std::marker::PhantomData;
 
 use pullback::kernels::{exp, map_in_place, split_mut};
 use pullback::ndarray::{
-    Array, Array3, Array4, ArrayView1, ArrayView2, ArrayView3, ArrayView4, Axis, CowArray,
-    Dimension, Ix3,
+    Array, Array2, Array3, Array4, ArrayBase, ArrayView, ArrayView1, ArrayView2, ArrayView3,
+    ArrayView4, Axis, CowArray, Data, Dimension, Ix3, Ix4,
 };
 use pullback::prelude::*;
 
@@ -61,7 +61,7 @@ impl<T: Element> SelectiveScan<T> {
             let mut work = Segment::of(states);
             for (index, (y, starts)) in lanes.iter_mut().enumerate() {
                 let lane = inputs.lane(first + index);
-                let starts = starts.chunks_mut(states.max(1));
+                let starts = starts.chunks_mut(states);
                 for ((segment, start), y) in (0..)
                     .step_by(SEGMENT)
                     .zip(starts)
@@ -113,7 +113,7 @@ impl<T: Element> SelectiveScan<T> {
             let pieces = u
                 .chunks_mut(lanes * length)
                 .zip(delta.chunks_mut(lanes * length))
-                .zip(a.chunks_mut((lanes * states).max(1)))
+                .zip(a.chunks_mut(lanes * states))
                 .zip(skip.chunks_mut(lanes));
             for (part, (((u, delta), a), skip)) in pieces.enumerate() {
                 let Some((b, c)) = sums.next() else { break };
@@ -152,7 +152,7 @@ impl<T: Element> SelectiveScan<T> {
 struct Inputs<'a, T> {
     u: CowArray<'a, T, Ix3>,
     delta: CowArray<'a, T, Ix3>,
-    a: Array<T, pullback::ndarray::Ix2>,
+    a: Array2<T>,
     b: Array3<T>,
     c: Array3<T>,
     skip: Vec<T>,
@@ -180,6 +180,7 @@ impl<'a, T: Element> Inputs<'a, T> {
         skip: Option<ArrayView1<'a, T>>,
     ) -> Self {
         let (batch, dim, length) = u.dim();
+        assert!(a.ncols() > 0, "`a` must have at least one state");
         let steps_first =
             |x: ArrayView3<'a, T>| x.permuted_axes([0, 2, 1]).as_standard_layout().into_owned();
         Self {
@@ -263,7 +264,7 @@ impl<T: Element> Segment<T> {
         self.steps = steps;
         for (decays, &delta) in self
             .decays
-            .chunks_mut(states.max(1))
+            .chunks_mut(states)
             .zip(&lane.delta[segment..][..steps])
         {
             for (decay, &a) in decays.iter_mut().zip(lane.a) {
@@ -302,7 +303,7 @@ impl<T: Element> Part<'_, T> {
         &mut self,
         inputs: &Inputs<'_, T>,
         grad_y: &CowArray<'_, T, Ix3>,
-        starts: &CowArray<'_, T, pullback::ndarray::Ix4>,
+        starts: &CowArray<'_, T, Ix4>,
     ) {
         let [_, _, length, states] = inputs.lengths;
         let segments = length.div_ceil(SEGMENT);
@@ -361,9 +362,7 @@ impl<T: Element> Part<'_, T> {
     }
 }
 
-fn contiguous<'a, T: Clone, D: Dimension>(
-    x: pullback::ndarray::ArrayView<'a, T, D>,
-) -> CowArray<'a, T, D> {
+fn contiguous<T: Clone, D: Dimension>(x: ArrayView<'_, T, D>) -> CowArray<'_, T, D> {
     if x.is_standard_layout() {
         return x.into();
     }
@@ -377,9 +376,9 @@ fn rows<T, D: Dimension>(x: &mut Array<T, D>, length: usize) -> std::slice::Chun
     elements.chunks_mut(length.max(1))
 }
 
-fn row<T, S, D>(x: &pullback::ndarray::ArrayBase<S, D>, row: usize, length: usize) -> &[T]
+fn row<T, S, D>(x: &ArrayBase<S, D>, row: usize, length: usize) -> &[T]
 where
-    S: pullback::ndarray::Data<Elem = T>,
+    S: Data<Elem = T>,
     D: Dimension,
 {
     // INVARIANT: `Inputs::of` and `as_standard_layout` have copied what was not.
