@@ -1,7 +1,7 @@
-"""The environments in which the one wheel of `examples/python` is tested, beside `.venv`.
+"""The environments in which the wheels of `examples` are tested, beside `.venv`.
 
-`python environments.py make` makes them in `.venvs`, unless they are there. `python environments.py test WHEEL`
-installs the wheel in each of them and runs the tests of the bridge. What cannot be made is skipped, with the reason.
+`python environments.py make` makes them in `.venvs`, unless they are there. `python environments.py test WHEEL …`
+installs the wheels in each of them and runs the tests of the bridge. What cannot be made is skipped, with the reason.
 """
 
 import concurrent.futures
@@ -80,16 +80,16 @@ def make(row):
     (folder / "made").touch()
 
 
-def test(row, wheel):
+def test(row, wheels):
     """Returns whether the tests pass; None if the environment is missing."""
     folder = FOLDER / name_of(row)
     if not (folder / "made").exists():
         print(f"skipped: {name_of(row)}, which `./setup` has not made", flush=True)
         return None
     python = str(folder / "bin/python")
-    run([python, "-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall", wheel])
-    # Where the wheel's sources are not: what is imported is what is installed.
-    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "ignore", str(BRIDGES / "python/tests")]
+    run([python, "-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall", *wheels])
+    tests = [str(BRIDGES / folder) for folder in ("python/tests", "examples")]
+    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "ignore", *tests]
     ran = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     lines = ran.stdout.strip().splitlines()
     shown = lines[-1:] if ran.returncode == 0 else lines[-200:]
@@ -107,7 +107,7 @@ def main():
     else:
         # Most of a run is on one core.
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            results = list(pool.map(lambda row: test(row, *arguments), TABLE))
+            results = list(pool.map(lambda row: test(row, arguments), TABLE))
         sys.exit(False in results)
 
 
