@@ -1,8 +1,8 @@
 //! A function, as the modules of `_pullback` call it.
 
 use pullback::catalogue::Entry;
-use pullback::{AnyTensor, ElementType, foreign};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pullback::{AnyTensor, ElementType, Error, ErrorKind, foreign};
+use pyo3::exceptions::{PyNotImplementedError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -142,12 +142,17 @@ impl Function {
     }
 
     /// Runs the function on the values among `arguments` and on `arrays`.
+    ///
+    /// With `directions`, `arrays` has tangents at its end. Each direction marks, among the arrays before its tangents,
+    /// those that have one. The tangents of the outputs follow the outputs.
+    #[pyo3(signature = (arguments, arrays, requires_grad, directions = Vec::new()))]
     fn run<'py>(
         &self,
         py: Python<'py>,
         arguments: &Bound<'py, PyTuple>,
         arrays: Arrays<'py>,
         requires_grad: Vec<bool>,
+        directions: Vec<Vec<bool>>,
     ) -> PyResult<Ran<'py>> {
         let arguments: Vec<Bound<'_, PyAny>> = arguments.iter().collect();
         let mut tensors = Vec::with_capacity(arrays.len());
@@ -170,6 +175,10 @@ impl Function {
             };
             given.push(Given { name, value });
         }
+        for tangent in arrays {
+            let refused = || self.refused("tangent", &dtype_of(&tangent));
+            tensors.push(array::read(&tangent)?.ok_or_else(refused)?);
+        }
         let first = shapes.iter().zip(&tensors).next();
         let first = first.map(|(name, tensor)| (*name, tensor.element_type()));
         let prepared =
@@ -180,22 +189,28 @@ impl Function {
             .map(|(name, tensor)| format!("{name} {:?}", tensor.shape()))
             .collect();
         let mut returned = Vec::new();
+        let function = |tensors: &[AnyTensor]| {
+            returned = prepared(tensors)?;
+            let outputs = returned.iter().filter_map(|output| match output {
+                Returned::Tensor(tensor) => Some(tensor.clone()),
+                _ => None,
+            });
+            Ok(outputs.collect())
+        };
         let ran = py.detach(|| {
             panics::caught(|| {
                 foreign::Recording::run(tensors, &requires_grad, |tensors| {
-                    returned = prepared(tensors)?;
-                    let outputs = returned.iter().filter_map(|output| match output {
-                        Returned::Tensor(tensor) => Some(tensor.clone()),
-                        _ => None,
-                    });
-                    Ok::<_, PyErr>(outputs.collect())
+                    along_each(tensors, &directions, Box::new(function))
                 })
             })
         });
         let ran = ran.map_err(|panic| {
             PyValueError::new_err(format!("{} of {}: {panic}", self.name, shapes.join(", ")))
         })?;
-        let (recording, outputs) = ran.map_err(|error| self.prefixed(py, &error))?;
+        let (recording, outputs) = ran.map_err(|error| match error {
+            Failed::Function(error) => self.prefixed(py, &error),
+            Failed::Derivative(error) => self.derivative_missing(&error),
+        })?;
         let (outputs, differentiable) = given_back(py, &recording, returned, outputs)?;
         let recording = Recording {
             name: self.name,
@@ -238,6 +253,18 @@ impl Function {
         PyTypeError::new_err(format!("{}: `{name}` must be {of}, not {found}", self.name))
     }
 
+    /// Returns the error for a derivative along a direction.
+    fn derivative_missing(&self, error: &Error) -> PyErr {
+        match error.kind() {
+            ErrorKind::NeitherMode { .. } => PyNotImplementedError::new_err(format!(
+                "{}: forward mode needs a `#[jvp]` rule, or gradients that can be differentiated again; without one, \
+                 use reverse mode, such as `jacrev`",
+                self.name
+            )),
+            _ => PyRuntimeError::new_err(error.message()),
+        }
+    }
+
     /// Puts the function's name before an error's text.
     fn prefixed(&self, py: Python<'_>, error: &PyErr) -> PyErr {
         PyErr::from_type(
@@ -253,7 +280,52 @@ fn dtype_of(array: &Bound<'_, PyAny>) -> String {
     dtype.map_or_else(|_| array.get_type().to_string(), |dtype| dtype.to_string())
 }
 
-/// Converts the outputs to objects. The handles in `returned` are dropped first, so that memory can be moved.
+/// Why a run has no outputs.
+enum Failed {
+    Function(PyErr),
+    /// There is no derivative along a direction.
+    Derivative(Error),
+}
+
+impl From<PyErr> for Failed {
+    fn from(error: PyErr) -> Self {
+        Self::Function(error)
+    }
+}
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Self {
+        Self::Derivative(error)
+    }
+}
+
+type Outcome = Result<Vec<AnyTensor>, Failed>;
+
+/// Returns the outputs of `function` at the first of `tensors`, and their derivatives along the others: see
+/// [`Function::run`].
+fn along_each(
+    tensors: &[AnyTensor],
+    directions: &[Vec<bool>],
+    function: Box<dyn FnOnce(&[AnyTensor]) -> Outcome + '_>,
+) -> Outcome {
+    let Some((direction, inner)) = directions.split_last() else {
+        return function(tensors);
+    };
+    let (inputs, tangents) = tensors.split_at(direction.len());
+    let mut tangents = tangents.iter().cloned();
+    let tangents = direction
+        .iter()
+        .map(|has_tangent| has_tangent.then(|| tangents.next()).flatten());
+    let (mut outputs, tangents) =
+        foreign::along(inputs.to_vec(), tangents.collect(), |inputs| {
+            along_each(inputs, inner, function)
+        })?;
+    outputs.extend(tangents);
+    Ok(outputs)
+}
+
+/// Converts the outputs to objects. The handles in `returned` are dropped first, so that memory can be moved. Tangents,
+/// which `returned` does not have, follow.
 fn given_back<'py>(
     py: Python<'py>,
     recording: &foreign::Recording,
@@ -281,6 +353,11 @@ fn given_back<'py>(
         };
         objects.push(object);
         differentiable.push(kind);
+    }
+    for tangent in outputs {
+        place += 1;
+        objects.push(array::write(py, tangent)?);
+        differentiable.push(Some(recording.requires_grad(place - 1)));
     }
     Ok((objects, differentiable))
 }

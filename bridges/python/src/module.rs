@@ -14,8 +14,8 @@ use crate::stub;
 #[derive(Debug)]
 pub struct Functions<'m, 'py> {
     module: &'m Bound<'py, PyModule>,
-    /// The functions by name, as `_pullback/dispatch.py` has them.
-    by_name: Bound<'py, PyAny>,
+    /// `_pullback/dispatch.py`.
+    dispatch: Bound<'py, PyModule>,
     stub: String,
 }
 
@@ -45,7 +45,7 @@ impl<'m, 'py> Functions<'m, 'py> {
         module.add("vjp", dispatch.getattr("vjp")?)?;
         Ok(Self {
             module,
-            by_name: dispatch.getattr("functions")?,
+            dispatch,
             stub: stub::head(),
         })
     }
@@ -73,7 +73,8 @@ impl<'m, 'py> Functions<'m, 'py> {
             variants,
         };
         let function = Bound::new(py, function)?;
-        self.by_name.set_item(name, &function)?;
+        let functions = self.dispatch.getattr("functions")?;
+        functions.set_item(name, &function)?;
         py.run(&source(&definition.source), Some(&self.module.dict()), None)?;
         let wrapper = self.module.getattr(name)?;
         wrapper.setattr("__doc__", definition.docs)?;
@@ -81,8 +82,9 @@ impl<'m, 'py> Functions<'m, 'py> {
         self.module.add(name, wrapper)
     }
 
-    /// Adds the stub as `__pyi__`.
+    /// Adds the stub as `__pyi__`, and prepares the operators of PyTorch.
     pub fn finish(self) -> PyResult<()> {
+        self.dispatch.getattr("finish")?.call0()?;
         self.module.add("__pyi__", self.stub)
     }
 }

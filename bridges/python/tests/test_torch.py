@@ -7,6 +7,7 @@ import os
 import pickle
 import re
 import socket
+import subprocess
 import sys
 import threading
 import weakref
@@ -14,7 +15,7 @@ import weakref
 import kernels
 import pytest
 import torch
-from torch.autograd import gradcheck, gradgradcheck
+from torch.autograd import forward_ad, gradcheck, gradgradcheck
 
 
 def squash(x, limit):
@@ -449,12 +450,9 @@ def test_elementwise_functions_are_compiled_for_any_shape():
 @quietly
 def test_operators_are_what_pytorch_expects():
     x, limit = leaf(3, 4), leaf(3, 1, low=0.5)
-    torch.compile(kernels.squash, backend="aot_eager")(x, limit)
-    namespace = kernels.squash.__globals__["_call"].__module__.rsplit(".", 2)[0].replace(".", "_")
-    operators = getattr(torch.ops, namespace)
-    torch.library.opcheck(operators.squash.default, (x, limit))
+    torch.library.opcheck(torch.ops.kernels.squash.default, (x, limit))
     grads = [torch.ones_like(x)], [True], [True, False]
-    torch.library.opcheck(operators.squash_gradients.default, (x.detach(), limit.detach(), *grads))
+    torch.library.opcheck(torch.ops.kernels.squash_gradients.default, (x.detach(), limit.detach(), *grads))
 
 
 @quietly
@@ -467,6 +465,26 @@ def test_exported_programs_call_it():
     program = torch.export.export(Squash(), (x, limit))
     assert ".squash.default" in program.graph_module.code
     torch.testing.assert_close(program.module()(x, limit), Squash()(x, limit))
+
+
+SAVE = """
+class Squash(torch.nn.Module):
+    def forward(self, x, limit):
+        return kernels.squash(2 * x, limit)
+
+torch.export.save(torch.export.export(Squash(), (torch.ones(3, 4), torch.ones(3, 1))), sys.argv[1])
+"""
+LOAD = """
+y = torch.export.load(sys.argv[1]).module()(torch.ones(3, 4), torch.ones(3, 1))
+torch.testing.assert_close(y, torch.full((3, 4), 2 / 5**0.5))
+"""
+
+
+@pytest.mark.parametrize("imports", ["import sys, kernels, torch", "import sys, torch, kernels"])
+def test_another_process_loads_an_exported_program(imports, tmp_path):
+    file = tmp_path / "squash.pt2"
+    for program in (SAVE, LOAD):
+        subprocess.run([sys.executable, "-W", "ignore", "-c", imports + program, file], check=True)
 
 
 @quietly
@@ -510,6 +528,13 @@ TRANSFORMS = {
     "jacrev": lambda f: torch.func.jacrev(f, argnums=(0, 1)),
     "jacrev of jacrev": lambda f: torch.func.jacrev(torch.func.jacrev(f)),
     "vmap": lambda f: torch.func.vmap(f),
+    "jvp": lambda f: lambda x, limit: torch.func.jvp(f, (x, limit), (x.cos(), limit)),
+    "jvp of one": lambda f: lambda x, limit: torch.func.jvp(lambda limit: f(x, limit), (limit,), (limit,)),
+    "jacfwd": lambda f: torch.func.jacfwd(f, argnums=(0, 1)),
+    "jacfwd of jacfwd": lambda f: torch.func.jacfwd(torch.func.jacfwd(f)),
+    "hessian": lambda f: torch.func.hessian(loss(f), argnums=(0, 1)),
+    "jacrev of jacfwd": lambda f: torch.func.jacrev(torch.func.jacfwd(loss(f), argnums=(0, 1)), argnums=(0, 1)),
+    "jvp of grad": lambda f: lambda x, limit: torch.func.jvp(torch.func.grad(loss(f)), (x, limit), (x, limit)),
     "vmap of columns": lambda f: torch.func.vmap(lambda x, limit: f(x, limit[:, 0]), in_dims=(1, None), out_dims=1),
     "vmap of vmap": lambda f: torch.func.vmap(torch.func.vmap(f, in_dims=(0, None)), in_dims=(None, 0)),
     "gradients of examples": lambda f: torch.func.vmap(torch.func.grad(loss(f), argnums=(0, 1))),
@@ -530,13 +555,29 @@ def test_transforms_stop_where_there_is_no_derivative():
     torch.testing.assert_close(once(x), torch.func.grad(lambda x: (x @ weight.T).sin().sum())(x))
     with pytest.raises(RuntimeError, match="the gradient of `linear` cannot be differentiated again"):
         torch.func.grad(lambda x: once(x).sum())(x)
-    with pytest.raises(NotImplementedError, match="squash: forward mode is not supported"):
-        torch.func.jvp(kernels.squash, (x, x), (x, x))
-    with (
-        torch.autograd.forward_ad.dual_level(),
-        pytest.raises(NotImplementedError, match="squash: forward mode is not supported"),
+    with pytest.raises(RuntimeError, match="linear: forward mode needs a `#\\[jvp\\]` rule, or"):
+        torch.func.jvp(lambda x: kernels.linear(x, weight), (x,), (x,))
+
+
+def test_forward_mode():
+    x, limit = leaf(3, 4), leaf(3, 1, low=0.5)
+    for function, arguments in (
+        (kernels.squash, (x, limit)),
+        (kernels.polar, (x, leaf(3, 4))),
+        # Without a rule, by two backward passes.
+        (kernels.Exp, (x,)),
+        # Of rows.
+        (kernels.scaled, (leaf(2, 3), leaf(2))),
     ):
-        kernels.squash(torch.autograd.forward_ad.make_dual(x, x), x)
+        assert gradcheck(function, arguments, check_forward_ad=True, check_undefined_grad=True)
+        assert gradgradcheck(function, arguments, check_fwd_over_rev=True)
+    tangents = torch.randn_like(x), torch.randn_like(limit)
+    with forward_ad.dual_level():
+        ours, theirs = (f(*map(forward_ad.make_dual, (x, limit), tangents)) for f in (kernels.squash, squash))
+        torch.testing.assert_close(forward_ad.unpack_dual(ours).tangent, forward_ad.unpack_dual(theirs).tangent)
+        # One argument has no tangent.
+        ours, theirs = (f(x, forward_ad.make_dual(limit, tangents[1])) for f in (kernels.squash, squash))
+        torch.testing.assert_close(forward_ad.unpack_dual(ours).tangent, forward_ad.unpack_dual(theirs).tangent)
 
 
 def test_vmap_of_gradients():

@@ -1,7 +1,10 @@
-"""A call of a function, and its gradients of any order, on arrays of NumPy.
+"""A call of a function, and its derivatives of any order in either mode, on arrays of NumPy.
 
-`Call` and `Gradients` are called in the same way: with arrays, and for each of them whether it requires a gradient.
-They return a recording, the outputs, and for each output that is an array whether it has a gradient.
+`Call`, `Tangents` and `Gradients` are called in the same way: with arrays, and for each of them whether it requires a
+gradient. They return a recording, the outputs, and for each output that is an array whether it has a gradient.
+
+All derivatives are gradients of tangents of a call, as the tangents of gradients are gradients of tangents: see
+`tangents_of`.
 """
 
 
@@ -14,8 +17,8 @@ class Call:
         self.function = function
         self.arguments = arguments
 
-    def __call__(self, arrays, requires_grad):
-        return self.function.run(self.arguments, arrays, requires_grad)
+    def __call__(self, arrays, requires_grad, directions=()):
+        return self.function.run(self.arguments, arrays, requires_grad, directions)
 
     @property
     def name(self):
@@ -30,6 +33,29 @@ class Call:
         """The names of the arrays in errors."""
         names = self.function.arguments
         return [names[place] for place in self.function.places if self.arguments[place] is not None]
+
+
+class Tangents:
+    """The outputs of a call, and then their tangents, as a function of its arrays and of the tangents of these."""
+
+    __slots__ = ("call", "direction", "name")
+
+    def __init__(self, call, direction):
+        self.call = call  # a `Call`, or its `Tangents`
+        self.direction = direction  # for each array that `call` takes, whether it has a tangent
+        self.name = call.name
+
+    def __call__(self, arrays, requires_grad, directions=()):
+        return self.call(arrays, requires_grad, [self.direction, *directions])
+
+    @property
+    def differentiable(self):
+        outputs = self.call.differentiable
+        return [*outputs, *(kind for kind in outputs if kind is not None)]
+
+    def names(self):
+        names = self.call.names()
+        return [*names, *(f"tangent of {name}" for name, is_given in zip(names, self.direction) if is_given)]
 
 
 class Gradients:
@@ -63,6 +89,28 @@ def gradients_of(call, arrays, grads, needed):
     """Returns the gradients as a call, and its arrays. A gradient that is None is undefined."""
     given = [grad is not None for grad in grads]
     return Gradients(call, len(arrays), given, needed), [*arrays, *(grad for grad in grads if grad is not None)]
+
+
+def tangents_of(call, arrays, tangents, run):
+    """Returns the tangents of the outputs that are arrays, by `run` of a call on arrays. A tangent that is None is zero.
+
+    Those of gradients are gradients again: for y = f(x), the tangents of the gradients Jᵀg along those of x and of g
+    are the gradients with respect to x of y and of its tangent Jt, whose gradients are the tangent of g, and g.
+    """
+    direction = [tangent is not None for tangent in tangents]
+    if not isinstance(call, Gradients):
+        outputs = run(Tangents(call, direction), [*arrays, *(tangent for tangent in tangents if tangent is not None)])
+        return outputs[len(call.differentiable) :]
+    inputs, count = call.call, call.inputs
+    grads, along = iter(arrays[count:]), iter(tangents[count:])
+    grads, along = zip(*[(next(grads), next(along)) if is_given else (None, None) for is_given in call.given])
+    arrays, needed = arrays[:count], call.needed
+    if any(direction[:count]):
+        inputs = Tangents(inputs, direction[:count])
+        arrays = [*arrays, *(tangent for tangent in tangents[:count] if tangent is not None)]
+        along = [*along, *grads]
+        needed = [*needed, *[False] * (len(arrays) - count)]
+    return run(*gradients_of(inputs, arrays, along, needed))[:count]
 
 
 def returned(outputs):

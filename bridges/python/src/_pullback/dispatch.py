@@ -4,20 +4,32 @@ import sys
 
 import numpy
 
+from . import after_torch
 from .call import Call, returned
 
 functions = {}
-operators = {}
+operators = {}  # for each function its operator of PyTorch, or None
+
+
+def namespace():
+    """Returns the namespace of the operators: the module's name, without parts that repeat the one before."""
+    parts = __package__.split(".")[:-1]
+    return "_".join(part for before, part in zip(["", *parts], parts) if part != before)
+
+
+def define_operators():
+    from .operator import define
+
+    operators.update((name, define(function, namespace())) for name, function in functions.items())
+
+
+def finish():
+    """Is called when `functions` has all functions of the module."""
+    after_torch(define_operators)
 
 
 def has_operator(name):
-    """Returns whether a function is in `operators`. All are added at once: `torch.compile` reads the dictionary once."""
-    if not operators:
-        from .operator import define
-
-        namespace = __package__.rpartition(".")[0].replace(".", "_")
-        operators.update((name, define(function, namespace)) for name, function in functions.items())
-    return operators[name] is not None
+    return operators.get(name) is not None
 
 
 # `torch.compile` runs `has_operator` while it reads `call`.

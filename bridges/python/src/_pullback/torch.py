@@ -3,10 +3,16 @@
 import sys
 
 import torch
+from torch.autograd import forward_ad
 from torch._C._autograd import _get_current_graph_task_keep_graph as keeps_graph
 from torch._C._autograd import _top_saved_tensors_default_hooks as saved_tensors_hooks
 
-from .call import gradients_of, returned
+from .call import gradients_of, returned, tangents_of
+
+
+def in_forward_mode():
+    """Returns whether tensors may have tangents."""
+    return forward_ad._current_level >= 0
 
 
 def arrays_of(call, tensors):
@@ -30,11 +36,11 @@ def plain(call, grad):
     return grad.resolve_neg()
 
 
-def no_forward_mode(ctx, *tangents):
-    raise NotImplementedError(
-        f"{ctx.call.name}: forward mode is not supported; use `torch.func.jacrev` or `torch.autograd.functional.jvp`, "
-        "which need only gradients"
-    )
+def along(call, tensors, tangents, run):
+    """Returns the tangents of the outputs, None for those without a gradient."""
+    found = iter(tangents_of(call, tensors, tangents, run))
+    found = [kind if kind is None else (next(found), kind) for kind in call.differentiable]
+    return returned([tangent[0] if tangent and tangent[1] else None for tangent in found])
 
 
 def check(call, tensors):
@@ -56,18 +62,20 @@ def check(call, tensors):
 
 
 class Node(torch.autograd.Function):
-    jvp = staticmethod(no_forward_mode)
-
     @staticmethod
     def forward(ctx, call, recording, *tensors):
         ctx.set_materialize_grads(False)
         ctx.call = call
+        if in_forward_mode():
+            ctx.save_for_forward(*tensors)
         requires_grad = ctx.needs_input_grad[2:]
         arrays = arrays_of(call, tensors)
         if recording is None:
             recording, outputs, differentiable = call(arrays, requires_grad)
         else:
             recording, outputs, differentiable = call(arrays, requires_grad, recording)
+        if in_forward_mode():
+            differentiable = call.differentiable
         results = []
         for output, kind in zip(outputs, differentiable):
             if hasattr(output, "dtype"):
@@ -100,15 +108,19 @@ class Node(torch.autograd.Function):
         recording = ctx.recording
         if recording is None:
             recording = ctx.call(arrays_of(ctx.call, tensors), requires_grad)[0]
-        if not torch.is_grad_enabled():
+        if not torch.is_grad_enabled() and not in_forward_mode():
             arrays = [None if grad is None else grad.numpy() for grad in grads]
             found = recording.gradients(arrays, requires_grad)
             if not keeps_graph():
                 ctx.recording = None
             return (None, None, *[None if grad is None else torch.from_numpy(grad) for grad in found])
         call, tensors = gradients_of(ctx.call, tensors, grads, requires_grad)
-        found = node(call.name, "Gradient").apply(call, recording, *tensors)
+        found = node(call.name, "Gradients").apply(call, recording, *tensors)
         return (None, None, *(found if isinstance(found, tuple) else (found,)))
+
+    @staticmethod
+    def jvp(ctx, call, recording, *tangents):
+        return along(ctx.call, ctx.saved_tensors, tangents, outputs_of)
 
 
 nodes = {}
@@ -142,5 +154,11 @@ def apply(call, tensors):
     if torch._C._are_functorch_transforms_active():
         from . import transforms
 
-        return transforms.apply(call, tensors)
+        return returned(transforms.Node.apply(call, *tensors))
     return node(call.name).apply(call, None, *tensors)
+
+
+def outputs_of(call, tensors):
+    """Returns the outputs of a call as a tuple."""
+    found = node(call.name, type(call).__name__).apply(call, None, *tensors)
+    return found if isinstance(found, tuple) else (found,)

@@ -6,13 +6,11 @@ gradient, which runs the function again.
 
 import torch
 
-from .call import gradients_of, returned
-from .torch import arrays_of, no_forward_mode, untraced
+from .call import gradients_of
+from .torch import along, arrays_of, untraced
 
 
 class Node(torch.autograd.Function):
-    jvp = staticmethod(no_forward_mode)
-
     @staticmethod
     def forward(call, *tensors):
         outputs = call(arrays_of(call, tensors), [False] * len(tensors))[1]
@@ -23,6 +21,7 @@ class Node(torch.autograd.Function):
         ctx.call, *tensors = inputs
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(*tensors)
+        ctx.save_for_forward(*tensors)
         constant = [output for output, kind in zip(outputs, ctx.call.differentiable) if not kind]
         ctx.mark_non_differentiable(*[output for output in constant if isinstance(output, torch.Tensor)])
 
@@ -33,6 +32,11 @@ class Node(torch.autograd.Function):
         grads = [grad for grad, kind in zip(grads, ctx.call.differentiable) if kind is not None]
         call, tensors = gradients_of(ctx.call, tensors, grads, ctx.needs_input_grad[1:])
         return None, *Node.apply(call, *tensors)
+
+    @staticmethod
+    @untraced
+    def jvp(ctx, call, *tangents):
+        return along(ctx.call, ctx.saved_tensors, tangents, lambda call, tensors: Node.apply(call, *tensors))
 
     @staticmethod
     def vmap(info, in_dims, call, *tensors):
@@ -55,7 +59,3 @@ def joined(name, examples):
     if any(isinstance(example, torch.Tensor) or example != examples[0] for example in examples):
         raise ValueError(f"{name}: under vmap, an output that is not a tensor must be the same for all examples")
     return examples[0]
-
-
-def apply(call, tensors):
-    return returned(Node.apply(call, *tensors))
