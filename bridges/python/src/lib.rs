@@ -2,6 +2,7 @@
 
 mod argument;
 mod array;
+mod dlpack;
 mod export;
 mod function;
 mod module;
@@ -9,6 +10,7 @@ mod output;
 mod panics;
 mod recording;
 mod stub;
+mod torch;
 
 /// Defines a Python module: its name, and its functions.
 ///

@@ -5,10 +5,11 @@ use std::ffi::CString;
 
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 
 use crate::export::Variant;
 use crate::function::Function;
-use crate::stub;
+use crate::{stub, torch};
 
 /// A Python module under construction.
 #[derive(Debug)]
@@ -40,6 +41,7 @@ impl<'m, 'py> Functions<'m, 'py> {
         let package = PyModule::from_code(py, &source(PACKAGE), file, &source(&name))?;
         let sources: HashMap<_, _> = SOURCES.into_iter().collect();
         package.getattr("add_sources")?.call1((sources,))?;
+        package.add_function(wrap_pyfunction!(torch::connect, &package)?)?;
         let dispatch = py.import(format!("{name}.dispatch"))?;
         module.setattr("_call", dispatch.getattr("call")?)?;
         module.add("vjp", dispatch.getattr("vjp")?)?;
@@ -71,6 +73,7 @@ impl<'m, 'py> Functions<'m, 'py> {
             name,
             entry,
             variants,
+            node: PyOnceLock::new(),
         };
         let function = Bound::new(py, function)?;
         let functions = self.dispatch.getattr("functions")?;

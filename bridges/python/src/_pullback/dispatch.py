@@ -19,7 +19,9 @@ def namespace():
 
 def define_operators():
     from .operator import define
+    from .torch import connect_fast
 
+    connect_fast(functions)
     operators.update((name, define(function, namespace())) for name, function in functions.items())
 
 
@@ -38,11 +40,16 @@ has_operator._dynamo_marked_constant = True
 
 def call(name, arguments):
     torch = sys.modules.get("torch")
-    jax = sys.modules.get("jax")
-    if torch is not None and torch.compiler.is_compiling() and not torch._C._are_functorch_transforms_active():
-        if has_operator(name) and any(isinstance(argument, torch.Tensor) for argument in arguments):
-            return returned(operators[name](*arguments))
     function = functions[name]
+    if torch is not None:
+        if not torch.compiler.is_compiling():
+            found = function.fast(arguments)
+            if found is not NotImplemented:
+                return found
+        elif not torch._C._are_functorch_transforms_active() and has_operator(name):
+            if any(isinstance(argument, torch.Tensor) for argument in arguments):
+                return returned(operators[name](*arguments))
+    jax = sys.modules.get("jax")
     arrays = [arguments[place] for place in function.places if arguments[place] is not None]
     for array in arrays:
         if torch is not None and isinstance(array, torch.Tensor):

@@ -7,7 +7,8 @@ from torch.autograd import forward_ad
 from torch._C._autograd import _get_current_graph_task_keep_graph as keeps_graph
 from torch._C._autograd import _top_saved_tensors_default_hooks as saved_tensors_hooks
 
-from .call import gradients_of, returned, tangents_of
+from . import connect
+from .call import Call, gradients_of, returned, tangents_of
 
 
 def in_forward_mode():
@@ -95,7 +96,15 @@ class Node(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, *grads):
-        tensors = ctx.saved_tensors
+        tensors, recording = ctx.saved_tensors, ctx.recording
+        if recording is not None:
+            found = recording.fast(tensors, grads, ctx.needs_input_grad)
+            if found is not NotImplemented:
+                if not keeps_graph():
+                    ctx.recording = None
+                return found
+            if not recording.holds(tensors):
+                recording = None
         requires_grad = ctx.needs_input_grad[2:]
         grads = [grad for grad, kind in zip(grads, ctx.differentiable) if kind is not None]
         grads = [None if grad is None else plain(ctx.call, grad) for grad in grads]
@@ -105,7 +114,6 @@ class Node(torch.autograd.Function):
             # Under `vmap`, gradients have values only in the innermost call.
             call, tensors = gradients_of(ctx.call, tensors, grads, requires_grad)
             return (None, None, *transforms.Node.apply(call, *tensors))
-        recording = ctx.recording
         if recording is None:
             recording = ctx.call(arrays_of(ctx.call, tensors), requires_grad)[0]
         if not torch.is_grad_enabled() and not in_forward_mode():
@@ -123,6 +131,23 @@ class Node(torch.autograd.Function):
         return along(ctx.call, ctx.saved_tensors, tangents, outputs_of)
 
 
+class Fast(Node):
+    """The node of a call that Rust has made: see `Function.fast`."""
+
+    @staticmethod
+    def forward(ctx, ran, _, *tensors):
+        function, values, recording, outputs, differentiable = ran
+        ctx.set_materialize_grads(False)
+        ctx.call = Call(function, values)
+        constant = [output for output, kind in zip(outputs, differentiable) if not kind and hasattr(output, "dtype")]
+        if constant:
+            ctx.mark_non_differentiable(*constant)
+        ctx.save_for_backward(*tensors)
+        ctx.differentiable = differentiable
+        ctx.recording = recording if saved_tensors_hooks(True) is None else None
+        return returned(outputs)
+
+
 nodes = {}
 
 
@@ -132,6 +157,23 @@ def node(name, suffix=""):
     if key not in nodes:
         nodes[key] = type(key, (Node,), {})
     return nodes[key]
+
+
+def connect_fast(functions):
+    """Prepares `Function.fast`, if this PyTorch has what it needs."""
+    eval_frame = torch._C._dynamo.eval_frame
+    if not hasattr(eval_frame, "get_eval_frame_callback"):
+        return
+    # Each returns whether something is active that has to see a call.
+    modes = [
+        torch._C._are_functorch_transforms_active,
+        torch._C._len_torch_dispatch_stack,
+        eval_frame.get_eval_frame_callback,
+    ]
+    connect(torch, modes)
+    for name, function in functions.items():
+        # Without the frame of `Function.apply`, which sees to transforms.
+        function.connect(super(torch.autograd.Function, type(name, (Fast,), {})).apply)
 
 
 def untraced(function):
