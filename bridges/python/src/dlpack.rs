@@ -270,11 +270,6 @@ impl<T> AsRef<[T]> for Elements<T> {
 }
 
 impl Memory {
-    /// Returns the shape.
-    pub(crate) fn shape(&self) -> &[usize] {
-        &self.shape
-    }
-
     /// Returns the elements as a tensor: their memory, or a copy if they are not in row-major order.
     ///
     /// # Safety

@@ -1,6 +1,7 @@
 """The functions of `examples/python` in PyTorch."""
 
 import gc
+import importlib
 import inspect
 import io
 import os
@@ -591,8 +592,104 @@ def test_vmap_of_gradients():
     ):
         rows = torch.vmap(lambda grad: torch.autograd.grad(of, x, grad, retain_graph=True)[0])(each)
         torch.testing.assert_close(rows, expected.reshape(6, 2, 3))
-        with pytest.raises(RuntimeError, match="backward of squash: one gradient at a time"):
-            torch.autograd.grad(of, x, each, is_grads_batched=True, retain_graph=True)
+        (rows,) = torch.autograd.grad(of, x, each, is_grads_batched=True, retain_graph=True)
+        torch.testing.assert_close(rows, expected.reshape(6, 2, 3))
+
+
+@pytest.mark.parametrize("strategy", ["reverse-mode", "forward-mode"])
+def test_jacobians_of_all_rows_at_once(strategy):
+    x, limit = leaf(3, 4), leaf(3, 1, low=0.5)
+    functional = torch.autograd.functional
+    ours = functional.jacobian(kernels.squash, (x, limit), vectorize=True, strategy=strategy)
+    torch.testing.assert_close(ours, functional.jacobian(squash, (x, limit)))
+    ours = functional.hessian(loss(kernels.squash), (x, limit), vectorize=True, outer_jacobian_strategy=strategy)
+    torch.testing.assert_close(ours, functional.hessian(loss(squash), (x, limit)))
+    if strategy == "reverse-mode":
+        # One example after the other.
+        ours = functional.jacobian(lambda x: kernels.MulConstant(x, 2.5), x, vectorize=True)
+        torch.testing.assert_close(ours, functional.jacobian(lambda x: 2.5 * x, x))
+
+
+def test_gradcheck_of_all_kinds():
+    for function, arguments in (
+        (kernels.squash, (leaf(3, 4), leaf(3, 1, low=0.5))),
+        (kernels.polar, (leaf(3), leaf(3))),
+        (kernels.scaled, (leaf(2, 3), leaf(2))),
+        (kernels.Exp, (leaf(3),)),
+    ):
+        kinds = {"check_batched_grad": True, "check_undefined_grad": True}
+        assert gradcheck(function, arguments, check_forward_ad=True, check_batched_forward_grad=True, **kinds)
+        assert gradgradcheck(function, arguments, check_fwd_over_rev=True, check_rev_over_rev=True, **kinds)
+
+
+@pytest.fixture
+def runs(monkeypatch):
+    """The names of the functions that were run, one for each run."""
+    call = importlib.import_module(kernels.squash.__globals__["_call"].__module__.replace("dispatch", "call"))
+    names, run = [], call.Call.__call__
+
+    def counted(self, *arguments):
+        names.append(self.name)
+        return run(self, *arguments)
+
+    monkeypatch.setattr(call.Call, "__call__", counted)
+    return names
+
+
+BATCHES = {
+    "both": (lambda: (leaf(5, 3, 4), leaf(5, 3, 1, low=0.5)), (0, 0)),
+    "the first": (lambda: (leaf(5, 3, 4), leaf(3, 1, low=0.5)), (0, None)),
+    "the second": (lambda: (leaf(3, 4), leaf(5, 3, 1, low=0.5)), (None, 0)),
+    "of different ranks": (lambda: (leaf(5, 3, 4), leaf(5, 4, low=0.5)), (0, 0)),
+    "along other axes": (lambda: (leaf(3, 4, 5), leaf(4, 5, low=0.5)), (2, 1)),
+    "of none": (lambda: (leaf(0, 3), leaf(0, 1, low=0.5)), (0, 0)),
+}
+DERIVATIVES = {
+    "values": (lambda f: f, 1),
+    "gradients": (lambda f: torch.func.grad(loss(f), argnums=(0, 1)), 2),
+    "Jacobians": (lambda f: torch.func.jacfwd(f, argnums=(0, 1)), None),
+    "Hessians": (lambda f: torch.func.hessian(loss(f), argnums=(0, 1)), None),
+}
+
+
+@pytest.mark.parametrize("batch", BATCHES)
+@pytest.mark.parametrize("name", DERIVATIVES)
+def test_vmap_of_an_elementwise_function_is_one_call(batch, name, runs):
+    arguments, axes = BATCHES[batch]
+    arguments = [argument.detach() for argument in arguments()]
+    derivative, count = DERIVATIVES[name]
+    ours, theirs = (torch.func.vmap(derivative(f), in_dims=axes)(*arguments) for f in (kernels.squash, squash))
+    torch.testing.assert_close(ours, theirs)
+    assert len(runs) == count if count else len(runs) < 12
+
+
+def hamilton(a, b):
+    a, b = a.unbind(-1), b.unbind(-1)
+    return torch.stack([
+        a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3],
+        a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
+        a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1],
+        a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0],
+    ], -1)
+
+
+def test_vmap_of_rows():
+    a, b = leaf(5, 2, 4).detach(), leaf(5, 4).detach()
+    for derivative in (lambda f: f, lambda f: torch.func.hessian(loss(f), argnums=(0, 1))):
+        ours, theirs = (torch.func.vmap(derivative(f))(a, b) for f in (kernels.hamilton, hamilton))
+        torch.testing.assert_close(ours, theirs)
+
+
+@pytest.mark.parametrize("axes", [(0, 0), (0, None), (None, 0)])
+def test_vmap_of_indices(axes):
+    def pick(x, places):
+        return x[places]
+
+    x, places = leaf(3, 4).detach(), torch.randint(4, (3, 5))
+    x, places = (x if axes[0] == 0 else x[0]), (places if axes[1] == 0 else places[0])
+    for derivative in (lambda f: f, lambda f: torch.func.grad(loss(f))):
+        ours, theirs = (torch.func.vmap(derivative(f), in_dims=axes)(x, places) for f in (kernels.pick, pick))
+        torch.testing.assert_close(ours, theirs)
 
 
 def test_vmap_of_what_is_no_tensor():

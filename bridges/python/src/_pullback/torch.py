@@ -11,6 +11,11 @@ from . import connect
 from .call import Call, gradients_of, returned, tangents_of
 
 
+def is_mapped(tensor):
+    """Returns whether a tensor is a gradient of `is_grads_batched` or `vectorize`, or depends on one."""
+    return tensor is not None and torch._C._functorch.is_legacy_batchedtensor(tensor)
+
+
 def in_forward_mode():
     """Returns whether tensors may have tangents."""
     return forward_ad._current_level >= 0
@@ -25,13 +30,8 @@ def arrays_of(call, tensors):
         return [tensor.detach().resolve_neg().numpy() for tensor in tensors]
 
 
-def plain(call, grad):
+def plain(grad):
     """Returns a gradient as a dense tensor without a pending negation."""
-    if torch._C._functorch.is_legacy_batchedtensor(grad):
-        raise RuntimeError(
-            f"backward of {call.name}: one gradient at a time, not those of `is_grads_batched` or `vectorize`; "
-            "`torch.vmap` of `torch.autograd.grad` computes many"
-        )
     if grad.layout is not torch.strided:
         grad = grad.to_dense()
     return grad.resolve_neg()
@@ -107,13 +107,15 @@ class Node(torch.autograd.Function):
                 recording = None
         requires_grad = ctx.needs_input_grad[2:]
         grads = [grad for grad, kind in zip(grads, ctx.differentiable) if kind is not None]
-        grads = [None if grad is None else plain(ctx.call, grad) for grad in grads]
+        grads = [None if grad is None else plain(grad) for grad in grads]
         if torch._C._are_functorch_transforms_active():
             from . import transforms
 
             # Under `vmap`, gradients have values only in the innermost call.
             call, tensors = gradients_of(ctx.call, tensors, grads, requires_grad)
             return (None, None, *transforms.Node.apply(call, *tensors))
+        if any(map(is_mapped, grads)):
+            return (None, None, *outputs_of(*gradients_of(ctx.call, tensors, grads, requires_grad)))
         if recording is None:
             recording = ctx.call(arrays_of(ctx.call, tensors), requires_grad)[0]
         if not torch.is_grad_enabled() and not in_forward_mode():
@@ -196,11 +198,16 @@ def apply(call, tensors):
     if torch._C._are_functorch_transforms_active():
         from . import transforms
 
+        call, tensors = transforms.with_indices(call, tensors)
         return returned(transforms.Node.apply(call, *tensors))
     return node(call.name).apply(call, None, *tensors)
 
 
 def outputs_of(call, tensors):
     """Returns the outputs of a call as a tuple."""
+    if any(map(is_mapped, tensors)):
+        from . import transforms
+
+        return transforms.of_gradients(call, tensors)
     found = node(call.name, type(call).__name__).apply(call, None, *tensors)
     return found if isinstance(found, tuple) else (found,)
