@@ -242,16 +242,15 @@ impl Function {
                 *requires_grad = object.getattr(intern!(py, "requires_grad"))?.is_truthy()?;
             }
         }
-        let records = requires_grad.contains(&true);
         let mut tensors = Vec::with_capacity(objects.len());
         for (memory, object) in memories.iter().zip(&objects) {
-            // A formula never has the tensors in its hands, so that none is left after the call without a recording.
-            let is_left = records || !this.entry.signature.elementwise;
-            let owner = is_left.then(|| object.call_method0(intern!(py, "detach")));
+            // A formula never has the tensors in its hands, and its recording is not used without `Recording::holds`.
+            let is_owned = !this.entry.signature.elementwise;
+            let owner = is_owned.then(|| object.call_method0(intern!(py, "detach")));
             let owner = owner.transpose()?.map(Bound::unbind);
             #[allow(unsafe_code, reason = "see the safety argument")]
-            // SAFETY: `objects` keep the memory alive during the call, and the owner after it. PyTorch may replace the
-            // memory of a tensor with a recording, which is then not used: see `Recording::holds`.
+            // SAFETY: `objects` keep the memory alive during the call, and the owner after it, unless PyTorch gives the
+            // tensor other memory: then the recording is not used, see `Recording::holds`.
             tensors.push(unsafe { memory.tensor(owner) });
         }
         let prepared = this.prepared(py, &names, &tensors, &given)?;
