@@ -101,9 +101,7 @@ impl Exchange {
         };
         // SAFETY: the header is the same in all versions, and the rest in all of a major version.
         let (major, read) = unsafe { ((*table.as_ptr()).version.major, (*table.as_ptr()).read) };
-        Ok(read
-            .filter(|_| major == 1)
-            .map(|read| Self { table, read }))
+        Ok(read.filter(|_| major == 1).map(|read| Self { table, read }))
     }
 
     /// Reads where a tensor has its elements; `None` if it has no floats of 32 or 64 bits on the CPU.
@@ -194,7 +192,11 @@ impl Exchange {
         };
         let shape = lengths.as_mut_ptr();
         let tensor = c::Tensor {
-            data: if array.is_empty() { ptr::null_mut() } else { first },
+            data: if array.is_empty() {
+                ptr::null_mut()
+            } else {
+                first
+            },
             device_type: c::CPU,
             device: 0,
             // INVARIANT: arrays have few axes.
@@ -305,4 +307,3 @@ impl Memory {
             .into()
     }
 }
-

@@ -71,6 +71,12 @@ impl Function {
         )
     }
 
+    /// Returns the element types that the function takes.
+    #[getter]
+    const fn elements(&self) -> &'static str {
+        element_types(&self.variants)
+    }
+
     /// Returns whether the function is elementwise: then its outputs have the broadcast shape of its arrays, both without
     /// the axis of rows.
     #[getter]
@@ -210,6 +216,7 @@ impl Function {
         let (Some(torch), Some(node)) = (torch::get(py), this.node.get(py)) else {
             return refused();
         };
+        torch.follow_threads(py)?;
         let inputs = this.entry.signature.inputs;
         let arguments: Vec<Bound<'_, PyAny>> = arguments.iter().collect();
         let mut memories = Vec::with_capacity(inputs.len());
@@ -258,8 +265,7 @@ impl Function {
         let (recording, returned, outputs) =
             this.run_on(py, call, prepared, &requires_grad, &[])?;
         let write = |tensor| torch.write(py, tensor);
-        let (mut outputs, differentiable) =
-            given_back(py, &recording, returned, outputs, write)?;
+        let (mut outputs, differentiable) = given_back(py, &recording, returned, outputs, write)?;
         for (output, kind) in outputs.iter_mut().zip(&differentiable) {
             if kind.is_none() && output.hasattr(intern!(py, "dtype"))? {
                 *output = torch.from_numpy.bind(py).call1((&*output,))?;
@@ -279,14 +285,21 @@ impl Function {
         // Values alone, since a node that holds its tensors may be held by them.
         let values = inputs.iter().zip(&arguments).map(|(input, argument)| {
             if input.tensor && !argument.is_none() {
-                true.into_pyobject(py).map(|held| held.to_owned().into_any())
+                true.into_pyobject(py)
+                    .map(|held| held.to_owned().into_any())
             } else {
                 Ok(argument.clone())
             }
         });
         let values = values.collect::<Result<Vec<_>, _>>()?;
         let values = PyTuple::new(py, values)?;
-        let ran = (slf, values, recording, PyTuple::new(py, outputs)?, differentiable);
+        let ran = (
+            slf,
+            values,
+            recording,
+            PyTuple::new(py, outputs)?,
+            differentiable,
+        );
         let ran = ran.into_pyobject(py)?.into_any();
         let mut arguments = vec![ran, py.None().into_bound(py)];
         arguments.extend(objects.into_iter().cloned());
@@ -463,10 +476,9 @@ fn along_each(
     let tangents = direction
         .iter()
         .map(|has_tangent| has_tangent.then(|| tangents.next()).flatten());
-    let (mut outputs, tangents) =
-        foreign::along(inputs.to_vec(), tangents.collect(), |inputs| {
-            along_each(inputs, inner, function)
-        })?;
+    let (mut outputs, tangents) = foreign::along(inputs.to_vec(), tangents.collect(), |inputs| {
+        along_each(inputs, inner, function)
+    })?;
     outputs.extend(tangents);
     Ok(outputs)
 }
@@ -491,10 +503,7 @@ fn given_back<'py>(
                 place += 1;
                 // INVARIANT: a run returns an output for each tensor that the function returned.
                 let tensor = outputs.next().expect("an output for each tensor");
-                (
-                    write(tensor)?,
-                    Some(recording.requires_grad(place - 1)),
-                )
+                (write(tensor)?, Some(recording.requires_grad(place - 1)))
             }
             Returned::Missing => (py.None().into_bound(py), None),
             Returned::Value(object) => (object(py)?.into_bound(py), None),

@@ -9,7 +9,7 @@ use pyo3::sync::PyOnceLock;
 
 use crate::export::Variant;
 use crate::function::Function;
-use crate::{stub, torch};
+use crate::{stub, threads, torch};
 
 /// A Python module under construction.
 #[derive(Debug)]
@@ -44,7 +44,11 @@ impl<'m, 'py> Functions<'m, 'py> {
         package.add_function(wrap_pyfunction!(torch::connect, &package)?)?;
         let dispatch = py.import(format!("{name}.dispatch"))?;
         module.setattr("_call", dispatch.getattr("call")?)?;
-        module.add("vjp", dispatch.getattr("vjp")?)?;
+        module.add_function(wrap_pyfunction!(threads::get_num_threads, module)?)?;
+        module.add_function(wrap_pyfunction!(threads::set_num_threads, module)?)?;
+        for name in ["half_precision", "vjp"] {
+            module.add(name, dispatch.getattr(name)?)?;
+        }
         Ok(Self {
             module,
             dispatch,
@@ -52,22 +56,22 @@ impl<'m, 'py> Functions<'m, 'py> {
         })
     }
 
-    /// Adds a function with its variants for `f32` and `f64`.
-    pub fn add(&mut self, name: &'static str, variants: [Option<Variant>; 2]) -> PyResult<()> {
+    /// Adds a function with its variants for `f32` and `f64`, and default values in Python by the names of parameters.
+    pub fn add(
+        &mut self,
+        name: &'static str,
+        variants: [Option<Variant>; 2],
+        defaults: &[(&str, &str)],
+    ) -> PyResult<()> {
         let py = self.module.py();
-        let Some(variant) = variants.iter().flatten().next() else {
-            return Err(PyImportError::new_err(format!(
-                "{name}: a parameter or an output has a type without a counterpart in Python, such as a list of \
-                 tensors, a closure or a tensor that is written to"
-            )));
-        };
+        let variant = variants.iter().flatten().next();
         let entry = variant
-            .entry
-            .filter(|entry| entry.signature.inputs.len() == variant.parameters.len());
-        let entry = entry.ok_or_else(|| {
+            .and_then(|variant| variant.entry.map(|entry| (entry, variant)))
+            .filter(|(entry, variant)| entry.signature.inputs.len() == variant.parameters.len());
+        let (entry, _) = entry.ok_or_else(|| {
             PyImportError::new_err(format!("{name} is not a function of `#[custom_function]`"))
         })?;
-        let definition = stub::definition(name, entry, &variants);
+        let definition = stub::definition(name, entry, &variants, defaults)?;
         self.stub += &definition.stub;
         let function = Function {
             name,

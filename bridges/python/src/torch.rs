@@ -10,6 +10,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::{ffi, intern};
 
 use crate::dlpack::{Exchange, Memory};
+use crate::threads;
 
 /// What is used of PyTorch.
 pub(crate) struct Torch {
@@ -20,6 +21,7 @@ pub(crate) struct Torch {
     grad_mode: Py<PyAny>,
     /// … and, each if it is not falsy, that a call may not be fast.
     modes: Vec<Py<PyAny>>,
+    num_threads: Py<PyAny>,
     /// The module `torch.autograd.forward_ad`.
     forward_ad: Py<PyAny>,
     /// Makes a tensor of an array of NumPy.
@@ -44,6 +46,7 @@ pub(crate) fn connect(torch: &Bound<'_, PyModule>, modes: Vec<Py<PyAny>>) -> PyR
             parameter: torch.getattr("nn")?.getattr("Parameter")?.unbind(),
             grad_mode: torch.getattr("is_grad_enabled")?.unbind(),
             modes,
+            num_threads: torch.getattr("get_num_threads")?.unbind(),
             forward_ad: torch.getattr("autograd")?.getattr("forward_ad")?.unbind(),
             from_numpy: torch.getattr("from_numpy")?.unbind(),
         })
@@ -62,8 +65,16 @@ impl Torch {
                 return Ok(false);
             }
         }
-        let level = self.forward_ad.bind(py).getattr(intern!(py, "_current_level"))?;
+        let level = self
+            .forward_ad
+            .bind(py)
+            .getattr(intern!(py, "_current_level"))?;
         Ok(level.extract::<i64>()? < 0)
+    }
+
+    /// Takes over the number of threads.
+    pub(crate) fn follow_threads(&self, py: Python<'_>) -> PyResult<()> {
+        threads::follow(self.num_threads.bind(py))
     }
 
     /// Returns whether grad mode is on.

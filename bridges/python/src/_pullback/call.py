@@ -8,6 +8,9 @@ All derivatives are gradients of tangents of a call, as the tangents of gradient
 """
 
 
+operators = {}  # for each function by its name, its operator of PyTorch, or None
+
+
 class Call:
     """A function with its arguments."""
 

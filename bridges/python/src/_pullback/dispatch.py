@@ -5,10 +5,9 @@ import sys
 import numpy
 
 from . import after_torch
-from .call import Call, returned
+from .call import Call, operators, returned
 
 functions = {}
-operators = {}  # for each function its operator of PyTorch, or None
 
 
 def namespace():
@@ -42,11 +41,15 @@ def call(name, arguments):
     torch = sys.modules.get("torch")
     function = functions[name]
     if torch is not None:
-        if not torch.compiler.is_compiling():
+        is_compiling = torch.compiler.is_compiling()
+        if not is_compiling:
             found = function.fast(arguments)
             if found is not NotImplemented:
                 return found
-        elif not torch._C._are_functorch_transforms_active() and has_operator(name):
+        kinds = halves(torch, function, arguments)
+        if kinds:
+            return narrowed(torch, call(name, widened(torch, function, arguments)), kinds)
+        if is_compiling and not torch._C._are_functorch_transforms_active() and has_operator(name):
             if any(isinstance(argument, torch.Tensor) for argument in arguments):
                 return returned(operators[name](*arguments))
     jax = sys.modules.get("jax")
@@ -62,6 +65,45 @@ def call(name, arguments):
             return apply(Call(function, arguments), arrays)
     check(Call(function, arguments), arrays, "a torch.Tensor, a jax.Array or a numpy.ndarray")
     return returned(function.run(arguments, arrays, [False] * len(arrays))[1])
+
+
+settings = {"half_precision": True}
+
+
+def half_precision(enabled):
+    """Sets whether functions take tensors of PyTorch of float16 and bfloat16: as float32, with outputs that are given
+    back in the type of the tensors, or as float32 if it is not the type of all. It is on; off, they are a TypeError.
+    """
+    settings["half_precision"] = bool(enabled)
+
+
+def halves(torch, function, arguments):
+    """Returns the element types of the tensors, if one is of 16 bits."""
+    if not settings["half_precision"]:
+        return None
+    tensors = [arguments[place] for place in function.places if isinstance(arguments[place], torch.Tensor)]
+    kinds = {tensor.dtype for tensor in tensors}
+    return kinds if torch.float16 in kinds or torch.bfloat16 in kinds else None
+
+
+def widened(torch, function, arguments):
+    """Returns the arguments with tensors of 32 bits for those of 16, or of 64 if the function has only those."""
+    kind = torch.float32 if "float32" in function.elements else torch.float64
+
+    def wide(place, argument):
+        is_half = place in function.places and isinstance(argument, torch.Tensor)
+        is_half = is_half and argument.dtype in (torch.float16, torch.bfloat16)
+        return argument.to(kind) if is_half else argument
+
+    return tuple(wide(place, argument) for place, argument in enumerate(arguments))
+
+
+def narrowed(torch, outputs, kinds):
+    """Returns floats in the one type of the tensors, or else as float32."""
+    kind = next(iter(kinds)) if len(kinds) == 1 else torch.float32
+    outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+    is_float = [isinstance(output, torch.Tensor) and output.is_floating_point() for output in outputs]
+    return returned([output.to(kind) if wide else output for output, wide in zip(outputs, is_float)])
 
 
 def check(call, arrays, expected):

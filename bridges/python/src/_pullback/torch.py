@@ -4,11 +4,12 @@ import sys
 
 import torch
 from torch.autograd import forward_ad
+from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 from torch._C._autograd import _get_current_graph_task_keep_graph as keeps_graph
 from torch._C._autograd import _top_saved_tensors_default_hooks as saved_tensors_hooks
 
 from . import connect
-from .call import Call, gradients_of, returned, tangents_of
+from .call import Call, gradients_of, operators, returned, tangents_of
 
 
 def is_mapped(tensor):
@@ -22,12 +23,43 @@ def in_forward_mode():
 
 
 def arrays_of(call, tensors):
+    if torch._C._len_torch_dispatch_stack():
+        check_modes(call)
     try:
         return [tensor.detach().numpy() for tensor in tensors]
     except (AttributeError, RuntimeError, TypeError):
         check(call, tensors)
+        for name, tensor in zip(call.names(), tensors):
+            if tensor.is_meta:
+                raise ValueError(f"{call.name}: `{name}` is a meta tensor, which has no elements")
+            if has_own_dispatch(tensor):
+                kind = type(tensor).__name__
+                raise TypeError(f"{call.name}: `{name}` is a {kind}, whose elements only its own operations can read")
         # PyTorch negates the imaginary part of a conjugate only when its elements are needed.
         return [tensor.detach().resolve_neg().numpy() for tensor in tensors]
+
+
+def check_modes(call):
+    """Raises an error while PyTorch traces a program: the outputs would be constants of the program."""
+    modes = {type(mode).__name__ for mode in _get_current_dispatch_mode_stack()}
+    if modes & {"ProxyTorchDispatchMode", "FakeTensorMode", "FunctionalTensorMode"}:
+        raise NotImplementedError(
+            f"{call.name}: PyTorch traces the function, and its gradients of the first order, as operators; it does not "
+            "trace other derivatives"
+        )
+
+
+def needs_operator(tensors):
+    """Returns whether PyTorch, or a type of tensors, sees operators in place of values."""
+    # Operators lose tangents.
+    return not in_forward_mode() and (
+        torch._C._len_torch_dispatch_stack() > 0
+        or any(isinstance(x, torch.Tensor) and (x.is_meta or has_own_dispatch(x)) for x in tensors)
+    )
+
+
+def has_own_dispatch(tensor):
+    return type(tensor).__torch_dispatch__ is not torch._C._disabled_torch_dispatch_impl
 
 
 def plain(grad):
@@ -46,14 +78,17 @@ def along(call, tensors, tangents, run):
 
 def check(call, tensors):
     """Raises an error for a tensor that cannot be an array of NumPy."""
+    is_meta = any(isinstance(tensor, torch.Tensor) and tensor.is_meta for tensor in tensors)
     for name, tensor in zip(call.names(), tensors):
         if not isinstance(tensor, torch.Tensor):
             raise TypeError(f"{call.name}: `{name}` must be a torch.Tensor, not {type(tensor).__name__}")
-        if tensor.device.type != "cpu":
+        if tensor.device.type not in ("cpu", "meta"):
             raise ValueError(
                 f"{call.name}: `{name}` is on {tensor.device}; the function runs on the CPU: pass `{name}.cpu()`, and "
                 "its gradient is moved back"
             )
+        if tensor.is_meta != is_meta:
+            raise ValueError(f"{call.name}: `{name}` is on {tensor.device}, and another argument is on meta")
         if tensor.layout is not torch.strided:
             raise TypeError(f"{call.name}: `{name}` has the layout {tensor.layout}; pass `{name}.to_dense()`")
         if tensor.is_nested:
@@ -200,6 +235,8 @@ def apply(call, tensors):
 
         call, tensors = transforms.with_indices(call, tensors)
         return returned(transforms.Node.apply(call, *tensors))
+    if needs_operator(tensors) and (operator := operators.get(call.name)) is not None:
+        return returned(operator(*call.arguments))
     return node(call.name).apply(call, None, *tensors)
 
 

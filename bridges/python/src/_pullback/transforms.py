@@ -6,13 +6,15 @@ gradient, which runs the function again.
 
 import torch
 
-from .call import Call, Gradients, gradients_of
-from .torch import along, arrays_of, outputs_of, untraced
+from .call import Call, Gradients, gradients_of, operators
+from .torch import along, arrays_of, needs_operator, outputs_of, untraced
 
 
 class Node(torch.autograd.Function):
     @staticmethod
     def forward(call, *tensors):
+        if needs_operator(tensors) and (found := by_operator(call, tensors)) is not None:
+            return found
         outputs = call(arrays_of(call, tensors), [False] * len(tensors))[1]
         return tuple(torch.from_numpy(output) if hasattr(output, "dtype") else output for output in outputs)
 
@@ -41,6 +43,27 @@ class Node(torch.autograd.Function):
     @staticmethod
     def vmap(info, in_dims, call, *tensors):
         return mapped(call, tensors, in_dims[1:], info.batch_size, lambda call, tensors: Node.apply(call, *tensors))
+
+
+def by_operator(call, tensors):
+    """Returns the outputs of a function or of its gradients by an operator; None if there is none."""
+    of = call.call if isinstance(call, Gradients) else call
+    operator = operators.get(call.name)
+    if not isinstance(of, Call) or operator is None:
+        return None
+    given = iter(tensors)
+    arguments = [
+        next(given) if place in of.function.places and argument is not None else argument
+        for place, argument in enumerate(of.arguments)
+    ]
+    for place in of.indices:
+        arguments[place] = next(given)
+    if call is of:
+        return tuple(operator(*arguments))
+    gradients = getattr(getattr(torch.ops, operator.namespace), f"{operator._opname}_gradients")
+    needed = of.drop(call.needed)
+    found = iter(gradients(*arguments, list(given), call.given, needed))
+    return tuple(of.pad([next(found) if is_needed else None for is_needed in needed]))
 
 
 def mapped(call, tensors, axes, count, run):
