@@ -33,6 +33,12 @@ pub struct OutputType {
 }
 
 /// The outputs of a function: tensors, values, a tuple of these, or a `Result`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no counterpart in Python",
+    label = "this function returns `{Self}`",
+    note = "an output may be a tensor, an optional tensor, a number, `bool`, a string, or an array of integers or of `bool`; \
+            a function may return a tuple of these, and a `Result`"
+)]
 pub trait Output: Sized {
     /// Adds the types.
     fn types(to: &mut Vec<OutputType>);
@@ -96,8 +102,12 @@ macro_rules! values {
 
 values!(
     f32 => "float" as "float64", f64 => "float" as "float64", String => "str" as "str",
-    i32 => "int" as "int64", i64 => "int" as "int64", u32 => "int" as "int64", u64 => "int" as "int64",
-    usize => "int" as "int64",
+    i8 => "int" as "int64", i16 => "int" as "int64", i32 => "int" as "int64", i64 => "int" as "int64",
+    u8 => "int" as "int64", u16 => "int" as "int64", u32 => "int" as "int64", u64 => "int" as "int64",
+    isize => "int" as "int64", usize => "int" as "int64",
+    Option<f32> => "float | None" as "float64", Option<f64> => "float | None" as "float64",
+    Option<String> => "str | None" as "str", Option<i64> => "int | None" as "int64",
+    Option<usize> => "int | None" as "int64",
 );
 
 impl Output for bool {
@@ -144,8 +154,15 @@ const fn index(index: usize) -> i64 {
 
 arrays!(
     usize as i64, "int64" => index,
-    i64 as i64, "int64" => |value| value,
+    isize as i64, "int64" => |value| value as i64,
+    i8 as i8, "int8" => |value| value,
+    i16 as i16, "int16" => |value| value,
     i32 as i32, "int32" => |value| value,
+    i64 as i64, "int64" => |value| value,
+    u8 as u8, "uint8" => |value| value,
+    u16 as u16, "uint16" => |value| value,
+    u32 as u32, "uint32" => |value| value,
+    u64 as u64, "uint64" => |value| value,
     bool as bool, "bool" => |value| value,
 );
 

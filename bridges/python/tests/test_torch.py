@@ -1,12 +1,14 @@
 """The functions of `examples/python` in PyTorch."""
 
 import gc
+import importlib
 import inspect
 import io
 import os
 import pickle
 import re
 import socket
+import subprocess
 import sys
 import threading
 import weakref
@@ -14,7 +16,7 @@ import weakref
 import diffops
 import pytest
 import torch
-from torch.autograd import gradcheck, gradgradcheck
+from torch.autograd import forward_ad, gradcheck, gradgradcheck
 
 
 def squash(x, limit):
@@ -450,12 +452,9 @@ def test_elementwise_functions_are_compiled_for_any_shape():
 @quietly
 def test_operators_are_what_pytorch_expects():
     x, limit = leaf(3, 4), leaf(3, 1, low=0.5)
-    torch.compile(diffops.squash, backend="aot_eager")(x, limit)
-    namespace = diffops.squash.__globals__["_call"].__module__.rsplit(".", 2)[0].replace(".", "_")
-    operators = getattr(torch.ops, namespace)
-    torch.library.opcheck(operators.squash.default, (x, limit))
+    torch.library.opcheck(torch.ops.diffops.squash.default, (x, limit))
     grads = [torch.ones_like(x)], [True], [True, False]
-    torch.library.opcheck(operators.squash_gradients.default, (x.detach(), limit.detach(), *grads))
+    torch.library.opcheck(torch.ops.diffops.squash_gradients.default, (x.detach(), limit.detach(), *grads))
 
 
 @quietly
@@ -468,6 +467,26 @@ def test_exported_programs_call_it():
     program = torch.export.export(Squash(), (x, limit))
     assert ".squash.default" in program.graph_module.code
     torch.testing.assert_close(program.module()(x, limit), Squash()(x, limit))
+
+
+SAVE = """
+class Squash(torch.nn.Module):
+    def forward(self, x, limit):
+        return diffops.squash(2 * x, limit)
+
+torch.export.save(torch.export.export(Squash(), (torch.ones(3, 4), torch.ones(3, 1))), sys.argv[1])
+"""
+LOAD = """
+y = torch.export.load(sys.argv[1]).module()(torch.ones(3, 4), torch.ones(3, 1))
+torch.testing.assert_close(y, torch.full((3, 4), 2 / 5**0.5))
+"""
+
+
+@pytest.mark.parametrize("imports", ["import sys, diffops, torch", "import sys, torch, diffops"])
+def test_another_process_loads_an_exported_program(imports, tmp_path):
+    file = tmp_path / "squash.pt2"
+    for program in (SAVE, LOAD):
+        subprocess.run([sys.executable, "-W", "ignore", "-c", imports + program, file], check=True)
 
 
 @quietly
@@ -511,6 +530,13 @@ TRANSFORMS = {
     "jacrev": lambda f: torch.func.jacrev(f, argnums=(0, 1)),
     "jacrev of jacrev": lambda f: torch.func.jacrev(torch.func.jacrev(f)),
     "vmap": lambda f: torch.func.vmap(f),
+    "jvp": lambda f: lambda x, limit: torch.func.jvp(f, (x, limit), (x.cos(), limit)),
+    "jvp of one": lambda f: lambda x, limit: torch.func.jvp(lambda limit: f(x, limit), (limit,), (limit,)),
+    "jacfwd": lambda f: torch.func.jacfwd(f, argnums=(0, 1)),
+    "jacfwd of jacfwd": lambda f: torch.func.jacfwd(torch.func.jacfwd(f)),
+    "hessian": lambda f: torch.func.hessian(loss(f), argnums=(0, 1)),
+    "jacrev of jacfwd": lambda f: torch.func.jacrev(torch.func.jacfwd(loss(f), argnums=(0, 1)), argnums=(0, 1)),
+    "jvp of grad": lambda f: lambda x, limit: torch.func.jvp(torch.func.grad(loss(f)), (x, limit), (x, limit)),
     "vmap of columns": lambda f: torch.func.vmap(lambda x, limit: f(x, limit[:, 0]), in_dims=(1, None), out_dims=1),
     "vmap of vmap": lambda f: torch.func.vmap(torch.func.vmap(f, in_dims=(0, None)), in_dims=(None, 0)),
     "gradients of examples": lambda f: torch.func.vmap(torch.func.grad(loss(f), argnums=(0, 1))),
@@ -531,13 +557,29 @@ def test_transforms_stop_where_there_is_no_derivative():
     torch.testing.assert_close(once(x), torch.func.grad(lambda x: (x @ weight.T).sin().sum())(x))
     with pytest.raises(RuntimeError, match="the gradient of `linear` cannot be differentiated again"):
         torch.func.grad(lambda x: once(x).sum())(x)
-    with pytest.raises(NotImplementedError, match="squash: forward mode is not supported"):
-        torch.func.jvp(diffops.squash, (x, x), (x, x))
-    with (
-        torch.autograd.forward_ad.dual_level(),
-        pytest.raises(NotImplementedError, match="squash: forward mode is not supported"),
+    with pytest.raises(RuntimeError, match="linear: forward mode needs a `#\\[jvp\\]` rule, or"):
+        torch.func.jvp(lambda x: diffops.linear(x, weight), (x,), (x,))
+
+
+def test_forward_mode():
+    x, limit = leaf(3, 4), leaf(3, 1, low=0.5)
+    for function, arguments in (
+        (diffops.squash, (x, limit)),
+        (diffops.polar, (x, leaf(3, 4))),
+        # Without a rule, by two backward passes.
+        (diffops.Exp, (x,)),
+        # Of rows.
+        (diffops.scaled, (leaf(2, 3), leaf(2))),
     ):
-        diffops.squash(torch.autograd.forward_ad.make_dual(x, x), x)
+        assert gradcheck(function, arguments, check_forward_ad=True, check_undefined_grad=True)
+        assert gradgradcheck(function, arguments, check_fwd_over_rev=True)
+    tangents = torch.randn_like(x), torch.randn_like(limit)
+    with forward_ad.dual_level():
+        ours, theirs = (f(*map(forward_ad.make_dual, (x, limit), tangents)) for f in (diffops.squash, squash))
+        torch.testing.assert_close(forward_ad.unpack_dual(ours).tangent, forward_ad.unpack_dual(theirs).tangent)
+        # One argument has no tangent.
+        ours, theirs = (f(x, forward_ad.make_dual(limit, tangents[1])) for f in (diffops.squash, squash))
+        torch.testing.assert_close(forward_ad.unpack_dual(ours).tangent, forward_ad.unpack_dual(theirs).tangent)
 
 
 def test_vmap_of_gradients():
@@ -551,8 +593,104 @@ def test_vmap_of_gradients():
     ):
         rows = torch.vmap(lambda grad: torch.autograd.grad(of, x, grad, retain_graph=True)[0])(each)
         torch.testing.assert_close(rows, expected.reshape(6, 2, 3))
-        with pytest.raises(RuntimeError, match="backward of squash: one gradient at a time"):
-            torch.autograd.grad(of, x, each, is_grads_batched=True, retain_graph=True)
+        (rows,) = torch.autograd.grad(of, x, each, is_grads_batched=True, retain_graph=True)
+        torch.testing.assert_close(rows, expected.reshape(6, 2, 3))
+
+
+@pytest.mark.parametrize("strategy", ["reverse-mode", "forward-mode"])
+def test_jacobians_of_all_rows_at_once(strategy):
+    x, limit = leaf(3, 4), leaf(3, 1, low=0.5)
+    functional = torch.autograd.functional
+    ours = functional.jacobian(diffops.squash, (x, limit), vectorize=True, strategy=strategy)
+    torch.testing.assert_close(ours, functional.jacobian(squash, (x, limit)))
+    ours = functional.hessian(loss(diffops.squash), (x, limit), vectorize=True, outer_jacobian_strategy=strategy)
+    torch.testing.assert_close(ours, functional.hessian(loss(squash), (x, limit)))
+    if strategy == "reverse-mode":
+        # One example after the other.
+        ours = functional.jacobian(lambda x: diffops.MulConstant(x, 2.5), x, vectorize=True)
+        torch.testing.assert_close(ours, functional.jacobian(lambda x: 2.5 * x, x))
+
+
+def test_gradcheck_of_all_kinds():
+    for function, arguments in (
+        (diffops.squash, (leaf(3, 4), leaf(3, 1, low=0.5))),
+        (diffops.polar, (leaf(3), leaf(3))),
+        (diffops.scaled, (leaf(2, 3), leaf(2))),
+        (diffops.Exp, (leaf(3),)),
+    ):
+        kinds = {"check_batched_grad": True, "check_undefined_grad": True}
+        assert gradcheck(function, arguments, check_forward_ad=True, check_batched_forward_grad=True, **kinds)
+        assert gradgradcheck(function, arguments, check_fwd_over_rev=True, check_rev_over_rev=True, **kinds)
+
+
+@pytest.fixture
+def runs(monkeypatch):
+    """The names of the functions that were run, one for each run."""
+    call = importlib.import_module(diffops.squash.__globals__["_call"].__module__.replace("dispatch", "call"))
+    names, run = [], call.Call.__call__
+
+    def counted(self, *arguments):
+        names.append(self.name)
+        return run(self, *arguments)
+
+    monkeypatch.setattr(call.Call, "__call__", counted)
+    return names
+
+
+BATCHES = {
+    "both": (lambda: (leaf(5, 3, 4), leaf(5, 3, 1, low=0.5)), (0, 0)),
+    "the first": (lambda: (leaf(5, 3, 4), leaf(3, 1, low=0.5)), (0, None)),
+    "the second": (lambda: (leaf(3, 4), leaf(5, 3, 1, low=0.5)), (None, 0)),
+    "of different ranks": (lambda: (leaf(5, 3, 4), leaf(5, 4, low=0.5)), (0, 0)),
+    "along other axes": (lambda: (leaf(3, 4, 5), leaf(4, 5, low=0.5)), (2, 1)),
+    "of none": (lambda: (leaf(0, 3), leaf(0, 1, low=0.5)), (0, 0)),
+}
+DERIVATIVES = {
+    "values": (lambda f: f, 1),
+    "gradients": (lambda f: torch.func.grad(loss(f), argnums=(0, 1)), 2),
+    "Jacobians": (lambda f: torch.func.jacfwd(f, argnums=(0, 1)), None),
+    "Hessians": (lambda f: torch.func.hessian(loss(f), argnums=(0, 1)), None),
+}
+
+
+@pytest.mark.parametrize("batch", BATCHES)
+@pytest.mark.parametrize("name", DERIVATIVES)
+def test_vmap_of_an_elementwise_function_is_one_call(batch, name, runs):
+    arguments, axes = BATCHES[batch]
+    arguments = [argument.detach() for argument in arguments()]
+    derivative, count = DERIVATIVES[name]
+    ours, theirs = (torch.func.vmap(derivative(f), in_dims=axes)(*arguments) for f in (diffops.squash, squash))
+    torch.testing.assert_close(ours, theirs)
+    assert len(runs) == count if count else len(runs) < 12
+
+
+def hamilton(a, b):
+    a, b = a.unbind(-1), b.unbind(-1)
+    return torch.stack([
+        a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3],
+        a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
+        a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1],
+        a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0],
+    ], -1)
+
+
+def test_vmap_of_rows():
+    a, b = leaf(5, 2, 4).detach(), leaf(5, 4).detach()
+    for derivative in (lambda f: f, lambda f: torch.func.hessian(loss(f), argnums=(0, 1))):
+        ours, theirs = (torch.func.vmap(derivative(f))(a, b) for f in (diffops.hamilton, hamilton))
+        torch.testing.assert_close(ours, theirs)
+
+
+@pytest.mark.parametrize("axes", [(0, 0), (0, None), (None, 0)])
+def test_vmap_of_indices(axes):
+    def pick(x, places):
+        return x[places]
+
+    x, places = leaf(3, 4).detach(), torch.randint(4, (3, 5))
+    x, places = (x if axes[0] == 0 else x[0]), (places if axes[1] == 0 else places[0])
+    for derivative in (lambda f: f, lambda f: torch.func.grad(loss(f))):
+        ours, theirs = (torch.func.vmap(derivative(f), in_dims=axes)(x, places) for f in (diffops.pick, pick))
+        torch.testing.assert_close(ours, theirs)
 
 
 def test_vmap_of_what_is_no_tensor():
