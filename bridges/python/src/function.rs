@@ -1,7 +1,7 @@
 //! A function, as the modules of `_pullback` call it.
 
 use pullback::catalogue::Entry;
-use pullback::{AnyTensor, ElementType, Error, ErrorKind, Shape, foreign};
+use pullback::{AnyTensor, ElementType, Error, ErrorKind, Order, Shape, foreign};
 use pyo3::exceptions::{PyNotImplementedError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -69,6 +69,30 @@ impl Function {
                 .map(|(place, _)| place)
                 .collect::<Vec<_>>(),
         )
+    }
+
+    /// Returns, for each argument that is a tensor, whether it has a gradient.
+    #[getter]
+    fn has_gradient(&self) -> Vec<bool> {
+        let inputs = self.entry.signature.inputs.iter();
+        let tensors = inputs.filter(|input| input.tensor);
+        tensors.map(|input| input.differentiable).collect()
+    }
+
+    /// Returns how often the function can be differentiated, `None` for any number of times.
+    #[getter]
+    const fn order(&self) -> Option<usize> {
+        match self.entry.signature.order {
+            Order::Once => Some(1),
+            Order::Times(times) => Some(times),
+            Order::Any => None,
+        }
+    }
+
+    /// Returns whether the function has a rule for forward mode.
+    #[getter]
+    const fn forward_mode(&self) -> bool {
+        self.entry.signature.forward_mode
     }
 
     /// Returns the element types that the function takes.

@@ -22,12 +22,13 @@ pub struct Functions<'m, 'py> {
 
 /// The package `_pullback` inside of the extension module, and its modules.
 const PACKAGE: &str = include_str!("_pullback/__init__.py");
-const SOURCES: [(&str, &str); 7] = [
+const SOURCES: [(&str, &str); 8] = [
     ("call", include_str!("_pullback/call.py")),
     ("dispatch", include_str!("_pullback/dispatch.py")),
     ("jax", include_str!("_pullback/jax.py")),
     ("operator", include_str!("_pullback/operator.py")),
     ("shapes", include_str!("_pullback/shapes.py")),
+    ("testing", include_str!("_pullback/testing.py")),
     ("torch", include_str!("_pullback/torch.py")),
     ("transforms", include_str!("_pullback/transforms.py")),
 ];
@@ -49,6 +50,7 @@ impl<'m, 'py> Functions<'m, 'py> {
         for name in ["half_precision", "vjp"] {
             module.add(name, dispatch.getattr(name)?)?;
         }
+        module.add("testing", py.import(format!("{name}.testing"))?)?;
         Ok(Self {
             module,
             dispatch,

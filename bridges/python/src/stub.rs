@@ -25,6 +25,11 @@ pub(crate) fn head() -> String {
      def get_num_threads() -> int: ...\n\
      def half_precision(enabled: bool) -> None: ...\n\
      def set_num_threads(count: int) -> None: ...\n\
+     class testing:\n    \
+     @staticmethod\n    \
+     def check(function: Callable[..., Any], *arguments: Any) -> None: ...\n    \
+     @staticmethod\n    \
+     def check_all(cases: dict[str, Sequence[Any]]) -> None: ...\n\n\
      def vjp(function: Callable[..., Any], *arguments: Any) -> tuple[Any, Callable[..., Any]]: ...\n"
         .to_owned()
 }

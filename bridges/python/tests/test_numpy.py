@@ -54,10 +54,26 @@ def test_mistakes_are_errors_in_the_words_of_the_function(x, text):
     assert str(raised.value) == text
 
 
-@pytest.mark.parametrize("places", [[True], [0.5], [[0]], 0, []])
-def test_indices_are_integers_with_one_axis(places):
-    with pytest.raises(TypeError, match="pick: `places` must be an array of integers with one axis"):
+@pytest.mark.parametrize(
+    ("places", "error", "text"),
+    [
+        ([True], TypeError, "must be an array of integers"),
+        ([0.5], TypeError, "must be an array of integers"),
+        ([], TypeError, "must be an array of integers"),
+        ([[0]], ValueError, r"must have 1 axis, not the shape \[1, 1\]"),
+        (0, ValueError, r"must have 1 axis, not the shape \[\]"),
+    ],
+)
+def test_indices_are_integers_with_one_axis(places, error, text):
+    with pytest.raises(error, match=f"pick: `places` {text}"):
         diffops.pick(numpy.ones(3), numpy.asarray(places))
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
+def test_integers_have_any_width(kind):
+    x = numpy.array([3.0, 5.0])
+    values, times = diffops.lookup(x, numpy.array([[1, 0]], kind), numpy.array([[True, False]]), factor=2)
+    assert values.tolist() == [[10.0, 0.0]] and times.tolist() == [0, 1] and times.dtype == numpy.int32
 
 
 def test_a_shape_too_large_for_memory_is_an_error():

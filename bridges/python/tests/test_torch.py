@@ -16,7 +16,10 @@ import weakref
 import diffops
 import pytest
 import torch
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.autograd import forward_ad, gradcheck, gradgradcheck
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.testing._internal.two_tensor import TwoTensor
 
 
 def squash(x, limit):
@@ -184,14 +187,14 @@ def test_what_pytorch_has_yet_to_do_is_done():
     [
         (lambda x, w: diffops.linear(x, w.double()), TypeError, "linear: `weight` must be float32, not float64"),
         (lambda x, w: diffops.linear(x.double(), w), TypeError, "linear: `input` must be float32, not float64"),
-        (lambda x, w: diffops.linear(x.half(), w), TypeError, "linear: `input` must be float32, not float16"),
-        (lambda x, w: diffops.linear(x.bfloat16(), w), TypeError, "linear: `input` must be float32 or float64, not bfloat16"),
+        (lambda x, w: diffops.linear(x.int(), w), TypeError, "linear: `input` must be float32, not int32"),
         (lambda x, w: diffops.linear(x, w, w), ValueError, r"linear: `bias` must have 1 axis, not the shape \[3, 4\]"),
         (lambda x, w: diffops.linear(x, w.t()), ValueError, r"linear of input \[5, 4\], weight \[4, 3\]: ndarray: "),
         (lambda x, w: diffops.linear(x, None), TypeError, "linear: `weight` must be an array, not None"),
         (lambda x, w: diffops.linear(x, 1.0), TypeError, "linear: `weight` must be a torch.Tensor, not float"),
         (lambda x, w: diffops.linear(x, w.detach().numpy()), TypeError, "linear: `weight` must be a torch.Tensor, not nda"),
-        (lambda x, w: diffops.linear(x, w.to("meta")), ValueError, r"`weight` is on meta; .* pass `weight.cpu\(\)`"),
+        (lambda x, w: diffops.linear(x, w.to("meta")), ValueError, "`input` is on cpu, and another argument is on meta"),
+        (lambda x, w: diffops.above_smallest(w[0].double().to("meta")), ValueError, "`x` is a meta tensor, which has no"),
         (lambda x, w: diffops.linear(x, w.to_sparse()), TypeError, "layout torch.sparse_coo; pass `weight.to_dense()`"),
         (lambda x, w: diffops.linear(torch.nested.nested_tensor([x]), w), TypeError, "linear: `input` is a nested tensor"),
         (lambda x, w: diffops.linear(x), TypeError, "missing 1 required positional argument: 'weight'"),
@@ -206,7 +209,7 @@ def test_what_pytorch_has_yet_to_do_is_done():
             ValueError,
             r"^pick of x \[4\]: ndarray: index (4 is )?out of bounds",
         ),
-        (lambda x, w: diffops.pick(x.double()[0], torch.tensor([-1])), ValueError, "pick: `places` has a negative index"),
+        (lambda x, w: diffops.pick(x.double()[0], torch.tensor([-1])), ValueError, "pick: `places` has -1, which is out of range"),
         (lambda x, w: diffops.logarithm(x.double()[0], "7"), RuntimeError, "logarithm: there is no base 7"),
         (lambda x, w: diffops.MulConstant(x.double(), "two"), TypeError, "MulConstant: `constant`: must be real number"),
     ],
@@ -504,8 +507,8 @@ def test_compiled_programs_stop_where_an_output_is_no_tensor():
     ("arguments", "text"),
     [
         ((torch.ones(2, 3), torch.ones(4, 4)), r"linear of input \[2, 3\], weight \[4, 4\]"),
-        ((torch.ones(2, 3).bfloat16(), torch.ones(4, 3)), "`input` must be float32 or float64, not bfloat16"),
-        ((torch.ones(2, 3, device="meta"), torch.ones(4, 3)), "`input` is on meta"),
+        ((torch.ones(2, 3).int(), torch.ones(4, 3)), "`input` must be float32 or float64, not int32"),
+        ((torch.ones(2, 3, device="meta"), torch.ones(4, 3)), "`weight` is on cpu, and another argument is on meta"),
     ],
 )
 def test_what_is_wrong_is_said_while_it_is_compiled(arguments, text):
@@ -722,3 +725,143 @@ def test_modules_with_it_are_saved_and_loaded():
     x = torch.ones(2, 4)
     torch.testing.assert_close(model(x), Layer()(x))
     assert "diffops" in sys.modules
+
+
+HALVES = {
+    "float16": (torch.float16, torch.float16),
+    "bfloat16": (torch.bfloat16, torch.bfloat16),
+    "both": (torch.float16, torch.bfloat16),
+    "one": (torch.bfloat16, torch.float32),
+}
+
+
+@quietly
+@pytest.mark.parametrize("name", HALVES)
+@pytest.mark.parametrize("wrap", [lambda f: f, lambda f: torch.compile(f, backend="aot_eager", fullgraph=True)])
+def test_halves_are_taken_as_float32_and_given_back(name, wrap):
+    kinds = HALVES[name]
+    inputs = [leaf(3, 4).detach(), leaf(3, 1, low=0.5).detach()]
+    inputs = [x.to(kind).requires_grad_() for x, kind in zip(inputs, kinds)]
+    y = wrap(lambda x, limit: diffops.squash(x, limit))(*inputs)
+    assert y.dtype == (kinds[0] if kinds[0] == kinds[1] else torch.float32)
+    torch.testing.assert_close(y, squash(*[x.float() for x in inputs]).to(y.dtype))
+    grads = torch.autograd.grad(y.float().sum(), inputs)
+    expected = torch.autograd.grad(squash(*[x.float() for x in inputs]).sum(), inputs)
+    for grad, other, x in zip(grads, expected, inputs):
+        assert grad.dtype == x.dtype
+        torch.testing.assert_close(grad, other)
+
+
+def test_halves_are_taken_as_float64_where_there_is_no_other():
+    assert diffops.MulConstant(torch.ones(2, 2).bfloat16(), 2.5).tolist() == [[2.5, 2.5], [2.5, 2.5]]
+
+
+def test_autocast_trains():
+    layer, limit = torch.nn.Linear(4, 3), torch.nn.Parameter(torch.ones(1))
+    with torch.autocast("cpu", torch.bfloat16):
+        hidden = layer(torch.ones(2, 4))
+        y = diffops.squash(hidden, limit)
+        assert (hidden.dtype, y.dtype) == (torch.bfloat16, torch.float32)
+        diffops.squash(hidden, limit.bfloat16()).sum().backward()
+    assert layer.weight.grad.dtype == limit.grad.dtype == torch.float32
+
+
+def test_halves_are_an_error_where_the_module_says_so():
+    diffops.half_precision(False)
+    try:
+        with pytest.raises(TypeError, match="squash: `x` must be float32 or float64, not bfloat16"):
+            diffops.squash(torch.ones(3).bfloat16(), torch.ones(3))
+    finally:
+        diffops.half_precision(True)
+
+
+@pytest.mark.parametrize("kind", [torch.uint8, torch.int16, torch.int32, torch.int64])
+def test_arrays_of_integers_and_of_bool(kind):
+    x = leaf(4)
+    places, mask = torch.tensor([[1, 3, 1], [0, 2, 3]]), torch.tensor([[True, True, False], [True, False, True]])
+    values, times = diffops.lookup(x, places.to(kind), mask)
+    torch.testing.assert_close(values, torch.where(mask, x[places], 0.0))
+    assert times.dtype == torch.int32 and times.tolist() == [1, 1, 0, 2]
+    doubled, _ = diffops.lookup(x, places, mask, factor=2.0)
+    torch.testing.assert_close(torch.autograd.grad(doubled.sum(), x)[0], torch.tensor([2.0, 2.0, 0.0, 4.0]).double())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ((torch.tensor([1]), torch.ones(1, 1) > 0), r"`places` must have 2 axes, not the shape \[1\]"),
+        ((torch.tensor([[256]]), torch.ones(1, 1) > 0), "`places` has 256, which is out of range"),
+        ((torch.ones(1, 1), torch.ones(1, 1) > 0), "`places` must be an array of integers"),
+        ((torch.tensor([[1]]), torch.tensor([[1]])), "`mask` must be an array of bool"),
+    ],
+)
+def test_mistakes_in_arrays_of_values(arguments, text):
+    with pytest.raises((TypeError, ValueError), match=f"lookup: {text}"):
+        diffops.lookup(leaf(4), *arguments)
+
+
+@quietly
+def test_programs_that_pytorch_traces_have_operators():
+    x, limit = leaf(3, 4).detach(), leaf(3, 1, low=0.5).detach()
+    for program in (diffops.squash, torch.func.grad(loss(diffops.squash)), torch.func.vmap(diffops.squash)):
+        traced = make_fx(program)(x, limit)
+        assert "torch.ops.diffops.squash" in traced.code
+        torch.testing.assert_close(traced(2 * x, limit), program(2 * x, limit))
+    with pytest.raises(NotImplementedError, match="squash: PyTorch traces the function, and its gradients of the first"):
+        torch.func.linearize(diffops.squash, x, limit)
+
+
+def test_tensors_without_elements():
+    with FakeTensorMode():
+        y = diffops.squash(torch.ones(3, 4), torch.ones(3, 1))
+        assert isinstance(y, FakeTensor) and y.shape == (3, 4)
+    y = diffops.squash(torch.ones(3, 4, device="meta"), torch.ones(3, 1, device="meta"))
+    assert y.is_meta and y.shape == (3, 4)
+
+
+def test_types_that_inherit_from_tensors():
+    class Named(torch.Tensor):
+        pass
+
+    x, limit = torch.ones(3, 4), torch.ones(3, 1)
+    torch.testing.assert_close(diffops.squash(x.as_subclass(Named), limit), squash(x, limit))
+    pair = diffops.squash(TwoTensor(x, 2 * x), limit)
+    torch.testing.assert_close(pair.a, squash(x, limit))
+    torch.testing.assert_close(pair.b, squash(2 * x, limit))
+
+
+def test_gradients_see_the_memory_that_a_tensor_has():
+    x, limit = leaf(1000), torch.ones(1, dtype=torch.float64)
+    y = diffops.squash(x, limit)
+    other = torch.zeros(1000, dtype=torch.float64)
+    x.data = other
+    assert torch.autograd.grad(y.sum(), x, retain_graph=True)[0].tolist() == [1.0] * 1000
+    (grad,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+    assert grad.tolist() == [1.0] * 1000
+    # An array function has the tensors in its hands.
+    w = leaf(3, 4, dtype=torch.float32)
+    y = diffops.linear(torch.ones(2, 4), w)
+    w.data = torch.zeros(3, 4)
+    assert torch.autograd.grad(y.sum(), w)[0].tolist() == [[2.0] * 4] * 3
+
+
+def test_threads_are_those_of_torch_unless_they_are_set():
+    program = """
+x = torch.linspace(-2, 2, 1_000_000)
+for count in (1, 3, 2):
+    torch.set_num_threads(count)
+    diffops.squash(x, torch.ones(1))
+    assert diffops.get_num_threads() == count
+diffops.set_num_threads(5)
+diffops.squash(x, torch.ones(1))
+assert diffops.get_num_threads() == 5
+"""
+    environment = {name: value for name, value in os.environ.items() if name != "PULLBACK_NUM_THREADS"}
+    command = [sys.executable, "-W", "ignore", "-c", "import diffops, torch" + program]
+    subprocess.run(command, check=True, env=environment)
+    with pytest.raises(ValueError, match="the number of threads must be 1 or more"):
+        diffops.set_num_threads(0)
+
+
+def test_default_values():
+    assert str(inspect.signature(diffops.lookup)) == "(x, places, mask, factor=1.0)"
