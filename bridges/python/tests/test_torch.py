@@ -830,6 +830,12 @@ def test_types_that_inherit_from_tensors():
     torch.testing.assert_close(pair.b, squash(2 * x, limit))
 
 
+needs_fast_calls = pytest.mark.skipif(
+    not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"), reason="fast calls need a newer PyTorch"
+)
+
+
+@needs_fast_calls
 def test_gradients_see_the_memory_that_a_tensor_has():
     x, limit = leaf(1000), torch.ones(1, dtype=torch.float64)
     y = diffops.squash(x, limit)
@@ -845,6 +851,7 @@ def test_gradients_see_the_memory_that_a_tensor_has():
     assert torch.autograd.grad(y.sum(), w)[0].tolist() == [[2.0] * 4] * 3
 
 
+@needs_fast_calls
 def test_threads_are_those_of_torch_unless_they_are_set():
     program = """
 x = torch.linspace(-2, 2, 1_000_000)
