@@ -10,6 +10,8 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
+use crate::ffi::plain::{FromPlain, Plain};
+
 /// An argument from Python, with the name of its parameter.
 #[derive(Debug)]
 pub struct Given<'a, 'py> {
@@ -22,6 +24,8 @@ pub(crate) enum Value<'a, 'py> {
     /// The index among the tensors of the call; `None` for an optional tensor that was left out.
     Tensor(Option<usize>),
     Object(&'a Bound<'py, PyAny>),
+    /// A value of a program of XLA.
+    Plain(&'a Plain<'a>),
 }
 
 /// A tensor argument: its index among the tensors of the call, and its name in errors.
@@ -115,7 +119,7 @@ fn place(given: &Given<'_, '_>) -> PyResult<Option<Place>> {
             name: given.name,
             index,
         })),
-        Value::Object(_) => Err(PyTypeError::new_err(format!(
+        _ => Err(PyTypeError::new_err(format!(
             "`{}` is not a tensor",
             given.name
         ))),
@@ -198,7 +202,10 @@ fn object<'a, 'py>(given: &Given<'a, 'py>) -> PyResult<&'a Bound<'py, PyAny>> {
     Ok(object)
 }
 
-fn value<'py, T: FromPyObjectOwned<'py>>(given: &Given<'_, 'py>) -> PyResult<T> {
+fn value<'py, T: FromPyObjectOwned<'py> + FromPlain>(given: &Given<'_, 'py>) -> PyResult<T> {
+    if let Value::Plain(plain) = given.value {
+        return from_plain(given, plain);
+    }
     let object = object(given)?;
     if requires_grad(object)? {
         return Err(PyTypeError::new_err(format!(
@@ -208,6 +215,16 @@ fn value<'py, T: FromPyObjectOwned<'py>>(given: &Given<'_, 'py>) -> PyResult<T> 
     }
     let value = object.extract();
     value.map_err(|error| refused(given, object, error))
+}
+
+fn from_plain<T: FromPlain>(given: &Given<'_, '_>, plain: &Plain<'_>) -> PyResult<T> {
+    let other = || {
+        format!(
+            "`{}` is {plain}, which the type of the parameter does not have",
+            given.name
+        )
+    };
+    T::from_plain(plain).ok_or_else(|| PyValueError::new_err(other()))
 }
 
 /// Returns the error for a value that Python cannot convert.
@@ -397,7 +414,11 @@ fn array_of<'py>(given: &Given<'_, 'py>) -> PyResult<(Bound<'py, PyAny>, String)
 fn convert<V>(given: &Given<'_, '_>) -> PyResult<ArrayD<V>>
 where
     V: TryFrom<i64> + TryFrom<u64>,
+    ArrayD<V>: FromPlain,
 {
+    if let Value::Plain(plain) = given.value {
+        return from_plain(given, plain);
+    }
     let (array, kind) = array_of(given)?;
     match &*kind {
         "i" => integers::<i64, V>(given, &array),
@@ -432,6 +453,9 @@ fn integers<T: NumpyElement + Copy + Display, V: TryFrom<T>>(
 
 /// Reads an array of `bool`.
 fn flags(given: &Given<'_, '_>) -> PyResult<ArrayD<bool>> {
+    if let Value::Plain(plain) = given.value {
+        return from_plain(given, plain);
+    }
     let (array, kind) = array_of(given)?;
     if kind != "b" {
         let name = given.name;

@@ -413,7 +413,7 @@ impl Function {
     }
 
     /// Returns the variant for the first tensor, by its name and element type.
-    fn variant(&self, first: Option<(&str, ElementType)>) -> PyResult<&Variant> {
+    pub(crate) fn variant(&self, first: Option<(&str, ElementType)>) -> PyResult<&Variant> {
         let [single, double] = &self.variants;
         let (wanted, expected) = match first {
             Some((_, ElementType::F32)) => (single, ElementType::F64),
@@ -438,7 +438,7 @@ impl Function {
     }
 
     /// Returns the error for a derivative along a direction.
-    fn derivative_missing(&self, error: &Error) -> PyErr {
+    pub(crate) fn derivative_missing(&self, error: &Error) -> PyErr {
         match error.kind() {
             ErrorKind::NeitherMode { .. } => PyNotImplementedError::new_err(format!(
                 "{}: forward mode needs a `#[jvp]` rule, or gradients that can be differentiated again; without one, \
@@ -450,7 +450,7 @@ impl Function {
     }
 
     /// Puts the function's name before an error's text.
-    fn prefixed(&self, py: Python<'_>, error: &PyErr) -> PyErr {
+    pub(crate) fn prefixed(&self, py: Python<'_>, error: &PyErr) -> PyErr {
         PyErr::from_type(
             error.get_type(py),
             format!("{}: {}", self.name, error.value(py)),
@@ -530,7 +530,7 @@ fn given_back<'py>(
                 (write(tensor)?, Some(recording.requires_grad(place - 1)))
             }
             Returned::Missing => (py.None().into_bound(py), None),
-            Returned::Value(object) => (object(py)?.into_bound(py), None),
+            Returned::Value(value) => (value.object(py)?.into_bound(py), None),
         };
         objects.push(object);
         differentiable.push(kind);

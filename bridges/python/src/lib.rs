@@ -4,6 +4,7 @@ mod argument;
 mod array;
 mod dlpack;
 mod export;
+mod ffi;
 mod function;
 mod module;
 mod output;

@@ -9,7 +9,7 @@ use pyo3::sync::PyOnceLock;
 
 use crate::export::Variant;
 use crate::function::Function;
-use crate::{stub, threads, torch};
+use crate::{ffi, stub, threads, torch};
 
 /// A Python module under construction.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub struct Functions<'m, 'py> {
 
 /// The package `_pullback` inside of the extension module, and its modules.
 const PACKAGE: &str = include_str!("_pullback/__init__.py");
-const SOURCES: [(&str, &str); 8] = [
+const SOURCES: [(&str, &str); 9] = [
     ("call", include_str!("_pullback/call.py")),
     ("dispatch", include_str!("_pullback/dispatch.py")),
     ("jax", include_str!("_pullback/jax.py")),
@@ -31,6 +31,7 @@ const SOURCES: [(&str, &str); 8] = [
     ("testing", include_str!("_pullback/testing.py")),
     ("torch", include_str!("_pullback/torch.py")),
     ("transforms", include_str!("_pullback/transforms.py")),
+    ("xla", include_str!("_pullback/xla.py")),
 ];
 
 impl<'m, 'py> Functions<'m, 'py> {
@@ -43,6 +44,7 @@ impl<'m, 'py> Functions<'m, 'py> {
         let sources: HashMap<_, _> = SOURCES.into_iter().collect();
         package.getattr("add_sources")?.call1((sources,))?;
         package.add_function(wrap_pyfunction!(torch::connect, &package)?)?;
+        package.setattr("handler", ffi::handler())?;
         let dispatch = py.import(format!("{name}.dispatch"))?;
         module.setattr("_call", dispatch.getattr("call")?)?;
         module.add_function(wrap_pyfunction!(threads::get_num_threads, module)?)?;
@@ -82,6 +84,7 @@ impl<'m, 'py> Functions<'m, 'py> {
             node: PyOnceLock::new(),
         };
         let function = Bound::new(py, function)?;
+        ffi::add(function.clone().unbind());
         let functions = self.dispatch.getattr("functions")?;
         functions.set_item(name, &function)?;
         py.run(&source(&definition.source), Some(&self.module.dict()), None)?;

@@ -17,7 +17,7 @@ Call = diffops.squash.__globals__["_call"].__globals__["Call"]
 
 @pytest.fixture
 def runs(monkeypatch):
-    """The shapes of the arrays of each run of a function."""
+    """The shapes of the arrays of each run of a function that Python calls."""
     runs = []
     run = Call.__call__
 
@@ -104,11 +104,10 @@ def test_a_solver_is_mapped_and_jitted(runs):
     runs.clear()
     for function in (jax.vmap(diffops.tridiagonal), jax.jit(jax.vmap(diffops.tridiagonal))):
         numpy.testing.assert_allclose(function(*arguments), expected)
-    assert runs == [[(5,), (6,), (5,), (6,)]] * 8
     one = [array[0] for array in arguments]
-    runs.clear()
     grad = jax.jit(jax.grad(lambda *arguments: jnp.sin(diffops.tridiagonal(*arguments)).sum(), (0, 1, 2, 3)))(*one)
-    assert len(runs) == 2
+    # XLA calls the function, and its shapes need no run.
+    assert runs == []
     theirs = gradients(solve, tensors([numpy.array(array) for array in one]))[1:]
     for one, other in zip(grad, theirs):
         numpy.testing.assert_allclose(one, other)
@@ -157,7 +156,7 @@ def test_one_program_is_for_all_lengths(name, runs):
         expected = function(*given)
         runs.clear()
         numpy.testing.assert_allclose(jax.jit(function)(*given), expected)
-        assert runs == [[array.shape for array in given]]
+        assert runs == []
 
 
 def test_rows_have_their_length():
@@ -239,10 +238,11 @@ def test_what_does_not_fit_is_said_while_a_program_is_traced(function, arguments
 
 @quietly
 def test_a_constant_of_rust_needs_a_run(runs):
-    x = numpy.arange(5.0)
-    assert jax.jit(diffops.smooth)(jnp.asarray(x)).tolist() == [1, 2, 3]
+    x = numpy.arange(9.0)
+    assert jax.jit(diffops.smooth)(jnp.asarray(x)).tolist() == [1, 2, 3, 4, 5, 6, 7]
+    assert runs == [[(9,)]]
     compiled = torch.compile(diffops.smooth, backend="aot_eager", fullgraph=True)
-    assert compiled(torch.from_numpy(x)).tolist() == [1, 2, 3]
+    assert compiled(torch.from_numpy(x)).tolist() == [1, 2, 3, 4, 5, 6, 7]
     assert len(runs) > 2
 
 

@@ -1,8 +1,8 @@
 """Calls the functions of an extension module with arrays of PyTorch, JAX and NumPy.
 
 The extension has the files of this package as texts, and imports each when it is first needed: those for a framework
-import that framework. Operators of PyTorch are defined as soon as both PyTorch and the extension are imported, since a
-program that was exported is loaded by the names of its operators.
+import that framework. Operators of PyTorch and the handler of XLA are registered as soon as both the framework and the
+extension are imported, since a program that was exported has nothing but their names.
 """
 
 import importlib.abc
@@ -37,15 +37,16 @@ class Sources(importlib.abc.MetaPathFinder, importlib.abc.ExecutionLoader):
         return self.texts[fullname.rpartition(".")[2]]
 
 
-class AfterTorch(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Imports PyTorch as it is, and then calls `define`."""
+class After(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Imports a framework as it is, and then calls `define`."""
 
-    def __init__(self, define):
+    def __init__(self, framework, define):
+        self.framework = framework
         self.define = define
         self.loader = None
 
     def find_spec(self, fullname, path, target=None):
-        if fullname != "torch":
+        if fullname != self.framework:
             return None
         sys.meta_path.remove(self)
         spec = importlib.util.find_spec(fullname)
@@ -68,10 +69,10 @@ def add_sources(texts):
     sys.meta_path.append(Sources(texts))
 
 
-def after_torch(define):
-    """Calls `define` when PyTorch has been imported: now, or later."""
-    torch = sys.modules.get("torch")
-    if torch is not None and not getattr(torch.__spec__, "_initializing", False):
+def after(framework, define):
+    """Calls `define` when a framework has been imported: now, or later."""
+    module = sys.modules.get(framework)
+    if module is not None and not getattr(module.__spec__, "_initializing", False):
         define()
     else:
-        sys.meta_path.insert(0, AfterTorch(define))
+        sys.meta_path.insert(0, After(framework, define))

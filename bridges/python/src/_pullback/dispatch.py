@@ -4,7 +4,7 @@ import sys
 
 import numpy
 
-from . import after_torch
+from . import after
 from .call import Call, operators, returned
 
 functions = {}
@@ -26,11 +26,16 @@ def define_operators():
     operators.update((name, define(function, namespace())) for name, function in functions.items())
 
 
+def register_programs():
+    from . import xla  # noqa: F401
+
+
 def finish():
     """Is called when `functions` has all functions of the module."""
     for name, function in functions.items():
         traced[name] = tuple(function.places), "float32" if "float32" in function.elements else "float64"
-    after_torch(define_operators)
+    after("torch", define_operators)
+    after("jax", register_programs)
 
 
 def has_operator(name):
@@ -63,10 +68,11 @@ def call(name, arguments):
             from .torch import apply
 
             return apply(Call(function, arguments), arrays)
-        if jax is not None and isinstance(array, jax.Array):
-            from .jax import apply
+    # A value too may be one that a program computes.
+    if jax is not None and any(isinstance(argument, jax.Array) for argument in arguments):
+        from .jax import apply
 
-            return apply(Call(function, arguments), arrays)
+        return apply(Call(function, arguments), arrays)
     check(Call(function, arguments), arrays, "a torch.Tensor, a jax.Array or a numpy.ndarray")
     return returned(function.run(arguments, arrays, [False] * len(arrays))[1])
 

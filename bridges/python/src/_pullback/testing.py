@@ -17,8 +17,8 @@ def check(function, *arguments):
     """Checks the outputs and all derivatives of a function at these arguments: arrays of NumPy, and values.
 
     In PyTorch, runs `gradcheck` and, if the function is twice differentiable, `gradgradcheck`, both also for gradients
-    that are undefined or batched and for forward mode; and `opcheck` of the operators. In JAX, runs `check_grads`, eagerly
-    and in `jit`. Choose arguments at which the function is smooth.
+    that are undefined or batched and for forward mode; and `opcheck` of the operators. In JAX, runs `check_grads` for
+    the same modes, eagerly and in `jit`. Choose arguments at which the function is smooth.
     """
     function = function.pullback
     arguments += (None,) * (len(function.arguments) - len(arguments))
@@ -114,3 +114,5 @@ def check_jax(function, arguments):
         inputs = tuple(jnp.asarray(arguments[place]) for place in places)
         for run in (floats, jax.jit(floats)):
             check_grads(run, inputs, order=2 if has_order(function, 2) else 1, modes=["rev"])
+            if function.forward_mode or has_order(function, 2):
+                check_grads(run, inputs, order=1, modes=["fwd"])
