@@ -82,6 +82,7 @@
 //! | `blas` | | products of matrices by the BLAS that the program links. Takes precedence over `gemm` |
 //! | `full` | | all of these but `blas`, which needs a library to link |
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
     not(feature = "full"),
     allow(

@@ -21,10 +21,11 @@ pub use crate::erased::each_tuple;
 use crate::engine;
 use crate::erased::{AnyTensor, InputTensors, OutputTensors};
 use crate::error::{Error, ErrorKind};
-use crate::recording::as_input;
+use crate::forward_mode::{failure, known, outputs_along};
+use crate::recording::{self, as_input, or_zeros};
 use crate::tape::Edge;
 use crate::tensor::Tensor;
-use crate::thread::with_grad_mode;
+use crate::thread::{enable_grad, is_grad_enabled, with_grad_mode};
 use autograd_kernels::{Element, ElementType, Shape};
 
 /// The tape of one call of a function on tensors of another framework.
@@ -292,6 +293,102 @@ impl Recording {
         let found = wanted.map(|edge| edge.and_then(|_| found.next().flatten()));
         Ok(found.map(|grad| grad.map(AnyTensor::from_grad)).collect())
     }
+}
+
+/// Calls a function at `inputs`, and returns its outputs and their derivatives along `tangents`: a tangent for each
+/// output, zeros if it depends on no input with a tangent. Calls can be nested, for derivatives of derivatives, and are
+/// recorded inside of [`Recording::run`].
+///
+/// For a function without a `#[jvp]` rule, the derivatives are computed by two backward passes.
+///
+/// # Errors
+/// Those of `function`; and if it has neither a rule for forward mode nor a second derivative.
+///
+/// # Panics
+/// If `tangents` is not as long as `inputs`, if a tangent does not have the shape and element type of its input, and if
+/// the function panics.
+///
+/// ```
+/// use pullback::foreign::{Recording, along};
+/// use pullback::ndarray::array;
+/// use pullback::{AnyTensor, Error};
+///
+/// let cube = |inputs: &[AnyTensor]| {
+///     let x = inputs[0].to_tensor::<f64>().unwrap();
+///     Ok::<_, Error>(vec![AnyTensor::from(&x * &x * &x)])
+/// };
+/// let x = || AnyTensor::from(array![1.0, 2.0]);
+/// let (outputs, tangents) = along(vec![x()], vec![Some(array![1.0, 0.5].into())], cube)?;
+/// assert_eq!(value(&outputs[0]), [1.0, 8.0]);
+/// assert_eq!(value(&tangents[0]), [3.0, 6.0]); // 3x² along [1, 0.5]
+///
+/// // The gradient of the tangent with respect to x: 6x along [1, 1].
+/// let (recording, _) = Recording::run(vec![x(), array![1.0, 1.0].into()], &[true, false], |inputs| {
+///     let (_, tangents) = along(vec![inputs[0].clone()], vec![Some(inputs[1].clone())], cube)?;
+///     Ok::<_, Error>(tangents)
+/// })?;
+/// let grads = recording.gradients(vec![Some(array![1.0, 1.0].into())], &[true, false])?;
+/// assert_eq!(value(grads[0].as_ref().unwrap()), [6.0, 12.0]);
+///
+/// fn value(tensor: &AnyTensor) -> Vec<f64> {
+///     tensor.to_tensor::<f64>().unwrap().to_array().into_iter().collect()
+/// }
+/// # Ok::<(), Error>(())
+/// ```
+#[track_caller]
+pub fn along<E: From<Error>>(
+    inputs: Vec<AnyTensor>,
+    tangents: Vec<Option<AnyTensor>>,
+    function: impl FnOnce(&[AnyTensor]) -> Result<Vec<AnyTensor>, E>,
+) -> Result<(Vec<AnyTensor>, Vec<AnyTensor>), E> {
+    assert!(
+        inputs.len() == tangents.len(),
+        "{} inputs along {} tangents",
+        inputs.len(),
+        tangents.len()
+    );
+    for (input, tangent) in inputs.iter().zip(&tangents) {
+        let fits = tangent.as_ref().is_none_or(|tangent| {
+            input.shape() == tangent.shape() && input.element_type() == tangent.element_type()
+        });
+        assert!(fits, "a tangent does not have the type of its input");
+    }
+    let called_at = Location::caller();
+    let create_graph = is_grad_enabled();
+    // Recorded in any case, for a function without a rule.
+    let inputs: Vec<AnyTensor> = inputs
+        .iter()
+        .map(|input| as_input(input, create_graph, called_at))
+        .collect();
+    let run = || outputs_along(function, inputs.clone(), tangents.iter().cloned());
+    let outputs = enable_grad(run)?;
+    let (outputs, tangents): (Vec<_>, Vec<_>) = match failure(&outputs) {
+        None => {
+            let known = outputs.into_iter().map(known);
+            known.collect::<Result<Vec<_>, _>>()?.into_iter().unzip()
+        }
+        Some(failure) => {
+            let along = inputs.into_iter().zip(tangents);
+            let along = along.filter_map(|(input, tangent)| Some((input, tangent?)));
+            let (inputs, tangents): (Vec<_>, Vec<_>) = along.unzip();
+            let recorded = recording::Recording {
+                inputs,
+                outputs: outputs.into_iter().map(|(output, _)| output).collect(),
+                called_at,
+            };
+            let found = recorded.jvp_after(failure, &tangents, create_graph)?;
+            let tangents = or_zeros(found, &recorded.outputs);
+            (recorded.outputs, tangents)
+        }
+    };
+    if create_graph {
+        return Ok((outputs, tangents));
+    }
+    let constants = |tensors: Vec<AnyTensor>| {
+        let tensors = tensors.into_iter();
+        tensors.map(AnyTensor::into_constant).collect()
+    };
+    Ok((constants(outputs), constants(tangents)))
 }
 
 /// Shows the number of inputs, and the shapes of the outputs that have a history.

@@ -21,11 +21,11 @@ pub(crate) fn is_running() -> bool {
 pub(crate) type Along = (AnyTensor, Result<Option<AnyTensor>, Failure>);
 
 /// Returns the outputs of `function` at `primals`, with their tangents. Some primals have a tangent, of their shape.
-pub(crate) fn outputs_along(
-    function: impl FnOnce(&[AnyTensor]) -> Result<Vec<AnyTensor>, Error>,
+pub(crate) fn outputs_along<E>(
+    function: impl FnOnce(&[AnyTensor]) -> Result<Vec<AnyTensor>, E>,
     primals: Vec<AnyTensor>,
     tangents: impl Iterator<Item = Option<AnyTensor>>,
-) -> Result<Vec<Along>, Error> {
+) -> Result<Vec<Along>, E> {
     let depth = new_depth();
     let duals: Vec<AnyTensor> = primals
         .into_iter()
@@ -39,6 +39,14 @@ pub(crate) fn outputs_along(
     let outputs = function(&duals)?.into_iter();
     drop(run);
     Ok(outputs.map(|output| output.split(depth)).collect())
+}
+
+/// Returns the failures of all outputs as one, if there are any.
+pub(crate) fn failure(along: &[Along]) -> Option<Failure> {
+    let failures = along
+        .iter()
+        .filter_map(|(_, tangent)| tangent.as_ref().err());
+    failures.cloned().reduce(|one, other| one.and(Some(other)))
 }
 
 /// Returns an output and its tangent, zeros if it depends on no primal with a tangent; or the error of forward mode.

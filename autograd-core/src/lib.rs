@@ -38,6 +38,8 @@
 //! are the built-in functions, written with the attribute. [`inspect`] shows what was recorded, and `autograd-graph`
 //! draws it.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 extern crate self as autograd_core;
 
 autograd_macros::same_version!();

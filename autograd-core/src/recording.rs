@@ -4,8 +4,8 @@ use std::panic::Location;
 
 use crate::engine::{LostTangents, gradients};
 use crate::erased::AnyTensor;
-use crate::error::Error;
-use crate::tape::{BackwardCall, Edge, InternalRule, internal_node};
+use crate::error::{Error, ErrorKind};
+use crate::tape::{BackwardCall, Edge, Failure, InternalRule, internal_node};
 use crate::thread::enable_grad;
 use autograd_kernels::Shape;
 
@@ -75,6 +75,27 @@ impl Recording {
         let roots = gradients.iter().zip(tangents);
         let roots = roots.filter_map(|(grad, tangent)| Some((grad.as_ref()?, tangent.clone())));
         self.pass(roots.collect(), &seeds, create_graph)
+    }
+
+    /// Like [`jvp`](Self::jvp), after forward mode failed at a function without a rule.
+    pub(crate) fn jvp_after(
+        &self,
+        failure: Failure,
+        tangents: &[AnyTensor],
+        create_graph: bool,
+    ) -> Result<Vec<Option<AnyTensor>>, Error> {
+        let forward = failure.error;
+        if !failure.is_recorded {
+            return Err(forward);
+        }
+        let found = self.jvp(tangents, create_graph);
+        found.map_err(|error| match error.kind() {
+            ErrorKind::OnceDifferentiable => Error::new(ErrorKind::NeitherMode {
+                forward,
+                backward: error,
+            }),
+            _ => error,
+        })
     }
 
     /// Returns the gradients at `targets` of a pass that starts with a seed for each root. Nodes save no tangents, so

@@ -21,6 +21,8 @@
 //! assert!(picture.starts_with("<svg") && picture.contains("Tanh"));
 //! ```
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 #[cfg(feature = "catalogue")]
 pub mod catalogue;
 mod dot;

@@ -15,6 +15,8 @@
 //! that the documentation does not show are for the built-in functions of `autograd-core`, and may change in any
 //! version.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 #[doc(hidden)]
 pub mod checks;
 mod element;

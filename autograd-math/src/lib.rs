@@ -5,6 +5,8 @@
 //! the feature, the formula stays a block of code, and nothing more is compiled. The documentation has the same
 //! paragraphs in both cases.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod literal;
 mod markdown;
 #[cfg(any(feature = "mathml", test))]

@@ -2,6 +2,8 @@
 //!
 //! Use it as part of `pullback`, under the feature `nn`: [`nn`] is `pullback::nn`, [`optim`] is `pullback::optim`.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 // `#[derive(Module)]` writes the paths that users have: `pullback::nn`, `pullback::Element`, `pullback::ndarray` and
 // `pullback::__private`.
 extern crate self as pullback;

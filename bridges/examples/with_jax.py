@@ -2,14 +2,14 @@
 
 import jax
 import jax.numpy as jnp
-import kernels
+import diffops
 
 jax.config.update("jax_enable_x64", True)
 
 
 @jax.jit
 def loss(x, limit):
-    return (kernels.squash(x, limit) ** 2).sum()
+    return (diffops.squash(x, limit) ** 2).sum()
 
 
 x, limit = (jnp.arange(100) - 50) / 10, jnp.array([1.5])

@@ -5,8 +5,8 @@ use std::panic::Location;
 use super::Functional;
 use super::stack::{self, Layout, assemble, cast, row_blocks};
 use crate::erased::{AnyTensor, ErasedFn};
-use crate::error::{Derivative, Error, ErrorKind};
-use crate::forward_mode::{Along, known, outputs_along};
+use crate::error::{Derivative, Error};
+use crate::forward_mode::{Along, failure, known, outputs_along};
 use crate::recording::{Recording, as_input, or_zeros};
 use crate::tape::Failure;
 use crate::thread::{enable_grad, with_grad_mode};
@@ -57,11 +57,7 @@ impl Call<'_> {
             self.record(Recording::check_any)?;
         }
         let along = self.along(tangents.iter().cloned().map(Some))?;
-        let failures = along
-            .iter()
-            .filter_map(|(_, tangent)| tangent.as_ref().err());
-        let failure = failures.cloned().reduce(|one, other| one.and(Some(other)));
-        if let Some(failure) = failure {
+        if let Some(failure) = failure(&along) {
             return self.push_by_passes(&tangents, failure);
         }
         let known: Vec<_> = along.into_iter().map(known).collect::<Result<_, _>>()?;
@@ -75,19 +71,11 @@ impl Call<'_> {
         tangents: &[AnyTensor],
         failure: Failure,
     ) -> Result<(Tensors, Tensors), Error> {
-        let forward = failure.error;
-        if self.options.forward_mode || !failure.is_recorded {
-            return Err(forward);
+        if self.options.forward_mode {
+            return Err(failure.error);
         }
         let recorded = self.record(Recording::check_any)?;
-        let found = recorded.jvp(tangents, self.options.create_graph);
-        let found = found.map_err(|error| match error.kind() {
-            ErrorKind::OnceDifferentiable => Error::new(ErrorKind::NeitherMode {
-                forward,
-                backward: error,
-            }),
-            _ => error,
-        })?;
+        let found = recorded.jvp_after(failure, tangents, self.options.create_graph)?;
         let derivatives = or_zeros(found, &recorded.outputs);
         Ok((recorded.outputs, derivatives))
     }

@@ -8,7 +8,7 @@ import time
 
 os.environ["PULLBACK_NUM_THREADS"] = "1"
 
-import kernels
+import diffops
 import numpy
 import torch
 
@@ -60,7 +60,7 @@ def passes(function, x, limit):
 def alone(x, limit):
     """Returns a body that runs the function and its gradient without PyTorch."""
     arrays, ones = [x.detach().numpy(), limit.numpy()], torch.ones_like(x).detach().numpy()
-    run = kernels.squash.pullback.run
+    run = diffops.squash.pullback.run
 
     def body():
         # As in PyTorch, the output is alive while its gradient is computed.
@@ -74,10 +74,10 @@ def main():
     torch.set_num_threads(1)
     limit = torch.tensor([1.5], dtype=torch.float64)
     one = torch.tensor([0.5], dtype=torch.float64, requires_grad=True)
-    ours, theirs = seconds(2000, passes(kernels.squash, one, limit), passes(Squash.apply, one, limit))
+    ours, theirs = seconds(2000, passes(diffops.squash, one, limit), passes(Squash.apply, one, limit))
     print(f"1 element: {ours * 1e6:.1f} us, in NumPy {theirs * 1e6:.1f} us: ratio {ours / theirs:.2f} (limit 1.5)")
     many = torch.linspace(-5, 5, 1_000_000, dtype=torch.float64).requires_grad_()
-    bodies = passes(kernels.squash, many, limit), alone(many, limit), passes(Squash.apply, many, limit)
+    bodies = passes(diffops.squash, many, limit), alone(many, limit), passes(Squash.apply, many, limit)
     ours, rust, theirs = (time * 1e3 for time in seconds(10, *bodies))
     print(f"1e6 elements: {ours:.2f} ms, alone {rust:.2f} ms: ratio {ours / rust:.2f} (limit 1.1); in NumPy {theirs:.2f} ms")
 

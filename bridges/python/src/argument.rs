@@ -1,12 +1,16 @@
 //! The parameters of functions: tensors, and the values that have a counterpart in Python.
 
-use numpy::{Element as NumpyElement, PyReadonlyArray1};
-use pullback::ndarray::{Array1, ArrayView1, Dimension, IxDyn};
+use std::fmt::Display;
+
+use numpy::{Element as NumpyElement, PyReadonlyArrayDyn};
+use pullback::ndarray::{Array, ArrayD, ArrayView, Dimension, IxDyn};
 use pullback::{AnyTensor, Element, ElementType, Tensor};
 use pyo3::conversion::FromPyObjectOwned;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
+
+use crate::ffi::plain::{FromPlain, Plain};
 
 /// An argument from Python, with the name of its parameter.
 #[derive(Debug)]
@@ -20,6 +24,8 @@ pub(crate) enum Value<'a, 'py> {
     /// The index among the tensors of the call; `None` for an optional tensor that was left out.
     Tensor(Option<usize>),
     Object(&'a Bound<'py, PyAny>),
+    /// A value of a program of XLA.
+    Plain(&'a Plain<'a>),
 }
 
 /// A tensor argument: its index among the tensors of the call, and its name in errors.
@@ -31,6 +37,12 @@ pub struct Place {
 
 /// A parameter of a function, with `'static` in place of its lifetimes. `P` chooses the type parameters of a generic
 /// function: [`Of`] or [`OfElement`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no counterpart in Python",
+    label = "this function has a parameter of the type `{Self}`",
+    note = "a parameter may be a tensor, an optional tensor, a number, `bool`, a string, an `Option` of these, a slice or \
+            a `Vec` of numbers, or an array of integers or of `bool`, of one element type"
+)]
 pub trait Argument<P>: Sized {
     /// The parameter's type for any lifetime.
     type With<'a>;
@@ -96,16 +108,9 @@ fn typed<T: Element, D: Dimension>(place: &Place, tensors: &[AnyTensor]) -> PyRe
         let (expected, found) = (dtype(T::TYPE), dtype(tensor.element_type()));
         PyTypeError::new_err(format!("`{name}` must be {expected}, not {found}"))
     })?;
-    found.into_dimensionality().ok_or_else(|| {
-        let (shape, rank) = (tensor.shape(), D::NDIM.unwrap_or_default());
-        let axes = match rank {
-            1 => "axis",
-            _ => "axes",
-        };
-        PyValueError::new_err(format!(
-            "`{name}` must have {rank} {axes}, not the shape {shape:?}"
-        ))
-    })
+    found
+        .into_dimensionality()
+        .ok_or_else(|| wrong_rank(name, D::NDIM.unwrap_or_default(), tensor.shape()))
 }
 
 fn place(given: &Given<'_, '_>) -> PyResult<Option<Place>> {
@@ -114,7 +119,7 @@ fn place(given: &Given<'_, '_>) -> PyResult<Option<Place>> {
             name: given.name,
             index,
         })),
-        Value::Object(_) => Err(PyTypeError::new_err(format!(
+        _ => Err(PyTypeError::new_err(format!(
             "`{}` is not a tensor",
             given.name
         ))),
@@ -197,7 +202,10 @@ fn object<'a, 'py>(given: &Given<'a, 'py>) -> PyResult<&'a Bound<'py, PyAny>> {
     Ok(object)
 }
 
-fn value<'py, T: FromPyObjectOwned<'py>>(given: &Given<'_, 'py>) -> PyResult<T> {
+fn value<'py, T: FromPyObjectOwned<'py> + FromPlain>(given: &Given<'_, 'py>) -> PyResult<T> {
+    if let Value::Plain(plain) = given.value {
+        return from_plain(given, plain);
+    }
     let object = object(given)?;
     if requires_grad(object)? {
         return Err(PyTypeError::new_err(format!(
@@ -207,6 +215,16 @@ fn value<'py, T: FromPyObjectOwned<'py>>(given: &Given<'_, 'py>) -> PyResult<T> 
     }
     let value = object.extract();
     value.map_err(|error| refused(given, object, error))
+}
+
+fn from_plain<T: FromPlain>(given: &Given<'_, '_>, plain: &Plain<'_>) -> PyResult<T> {
+    let other = || {
+        format!(
+            "`{}` is {plain}, which the type of the parameter does not have",
+            given.name
+        )
+    };
+    T::from_plain(plain).ok_or_else(|| PyValueError::new_err(other()))
 }
 
 /// Returns the error for a value that Python cannot convert.
@@ -257,8 +275,12 @@ values!(
     f32 => "float", f64 => "float", bool => "bool", String => "str",
     i8 => "int", i16 => "int", i32 => "int", i64 => "int", isize => "int",
     u8 => "int", u16 => "int", u32 => "int", u64 => "int", usize => "int",
-    Option<f32> => "float | None", Option<f64> => "float | None", Option<usize> => "int | None",
-    Vec<usize> => "Sequence[int]", Vec<f64> => "Sequence[float]",
+    Option<f32> => "float | None", Option<f64> => "float | None", Option<bool> => "bool | None",
+    Option<String> => "str | None",
+    Option<i8> => "int | None", Option<i16> => "int | None", Option<i32> => "int | None",
+    Option<i64> => "int | None", Option<isize> => "int | None",
+    Option<u8> => "int | None", Option<u16> => "int | None", Option<u32> => "int | None",
+    Option<u64> => "int | None", Option<usize> => "int | None",
 );
 
 /// Implements [`Argument`] for values that a function takes by reference.
@@ -287,50 +309,160 @@ macro_rules! references {
 
 references! {
     &'static str => &'a str as String, "str", value, String::as_str;
-    &'static [usize] => &'a [usize] as Vec<usize>, "Sequence[int]", value, Vec::as_slice;
-    &'static [f64] => &'a [f64] as Vec<f64>, "Sequence[float]", value, Vec::as_slice;
+    Option<&'static str> => Option<&'a str> as Option<String>, "str | None", value, Option::as_deref;
+    &'static bool => &'a bool as bool, "bool", value, |held| held;
+    &'static f32 => &'a f32 as f32, "float", value, |held| held;
     &'static f64 => &'a f64 as f64, "float", value, |held| held;
-    &'static usize => &'a usize as usize, "int", value, |held| held;
-    &'static Array1<usize> => &'a Array1<usize> as Array1<usize>, "IndexArray", indices, |held| held;
-    ArrayView1<'static, usize> => ArrayView1<'a, usize> as Array1<usize>, "IndexArray", indices, view;
 }
 
-fn view(indices: &Array1<usize>) -> ArrayView1<'_, usize> {
-    indices.view()
+/// Implements [`Argument`] for lists of numbers.
+macro_rules! lists {
+    ($($V:ty => $stub:literal),+ $(,)?) => {
+        values!($(Vec<$V> => $stub),+);
+        references!($(&'static [$V] => &'a [$V] as Vec<$V>, $stub, value, Vec::as_slice;)+);
+    };
 }
 
-/// Reads indices along an axis from an array of integers: 64 bits in PyTorch, 32 in JAX.
-fn indices(given: &Given<'_, '_>) -> PyResult<Array1<usize>> {
+lists!(
+    f32 => "Sequence[float]", f64 => "Sequence[float]", bool => "Sequence[bool]",
+    i8 => "Sequence[int]", i16 => "Sequence[int]", i32 => "Sequence[int]", i64 => "Sequence[int]",
+    isize => "Sequence[int]",
+    u16 => "Sequence[int]", u32 => "Sequence[int]", u64 => "Sequence[int]", usize => "Sequence[int]",
+);
+
+/// Implements [`Argument`] for references to integers, and for arrays of integers and of `bool`.
+macro_rules! integers {
+    ($($V:ty),+) => {
+        references!($(&'static $V => &'a $V as $V, "int", value, |held| held;)+);
+        arrays!($($V => convert::<$V>),+);
+    };
+}
+
+macro_rules! arrays {
+    ($($V:ty => $convert:expr),+) => {$(
+        impl<P, D: Dimension + 'static> Argument<P> for &'static Array<$V, D> {
+            type With<'a> = &'a Array<$V, D>;
+            type Given = Array<$V, D>;
+            type Held = Array<$V, D>;
+            const PARAMETER: Parameter = Parameter::value("IndexArray");
+
+            fn read(given: &Given<'_, '_>) -> PyResult<Array<$V, D>> {
+                ranked(given, $convert(given)?)
+            }
+
+            fn hold(given: Array<$V, D>, _: &[AnyTensor]) -> PyResult<Array<$V, D>> {
+                Ok(given)
+            }
+
+            fn with(held: &Array<$V, D>) -> &Array<$V, D> {
+                held
+            }
+        }
+
+        impl<P, D: Dimension + 'static> Argument<P> for ArrayView<'static, $V, D> {
+            type With<'a> = ArrayView<'a, $V, D>;
+            type Given = Array<$V, D>;
+            type Held = Array<$V, D>;
+            const PARAMETER: Parameter = Parameter::value("IndexArray");
+
+            fn read(given: &Given<'_, '_>) -> PyResult<Array<$V, D>> {
+                ranked(given, $convert(given)?)
+            }
+
+            fn hold(given: Array<$V, D>, _: &[AnyTensor]) -> PyResult<Array<$V, D>> {
+                Ok(given)
+            }
+
+            fn with(held: &Array<$V, D>) -> ArrayView<'_, $V, D> {
+                held.view()
+            }
+        }
+    )+};
+}
+
+integers!(i8, i16, i32, i64, isize, u8, u16, u32, u64, usize);
+arrays!(bool => flags);
+
+/// Returns an array of the rank that the function takes.
+fn ranked<V, D: Dimension>(given: &Given<'_, '_>, array: ArrayD<V>) -> PyResult<Array<V, D>> {
+    let shape = array.shape().to_vec();
+    let array = array.into_dimensionality();
+    array.map_err(|_| wrong_rank(given.name, D::NDIM.unwrap_or_default(), &shape))
+}
+
+fn wrong_rank(name: &str, rank: usize, shape: &[usize]) -> PyErr {
+    let axes = match rank {
+        1 => "axis",
+        _ => "axes",
+    };
+    PyValueError::new_err(format!(
+        "`{name}` must have {rank} {axes}, not the shape {shape:?}"
+    ))
+}
+
+/// Reads an array of NumPy, and the kind of its elements.
+fn array_of<'py>(given: &Given<'_, 'py>) -> PyResult<(Bound<'py, PyAny>, String)> {
     let object = object(given)?;
     let numpy = object.py().import("numpy")?;
     let array = numpy.call_method1("asarray", (object,));
     let array = array.map_err(|error| refused(given, object, error))?;
-    let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
+    let kind = array.getattr("dtype")?.getattr("kind")?.extract()?;
+    Ok((array, kind))
+}
+
+/// Reads an array of integers, of any number of bits: 64 in PyTorch, 32 in JAX.
+fn convert<V>(given: &Given<'_, '_>) -> PyResult<ArrayD<V>>
+where
+    V: TryFrom<i64> + TryFrom<u64>,
+    ArrayD<V>: FromPlain,
+{
+    if let Value::Plain(plain) = given.value {
+        return from_plain(given, plain);
+    }
+    let (array, kind) = array_of(given)?;
     match &*kind {
-        "i" => convert::<i64>(given, &array),
-        "u" => convert::<u64>(given, &array),
-        _ => Err(not_indices(given)),
+        "i" => integers::<i64, V>(given, &array),
+        "u" => integers::<u64, V>(given, &array),
+        _ => Err(PyTypeError::new_err(format!(
+            "`{}` must be an array of integers",
+            given.name
+        ))),
     }
 }
 
-fn convert<T: NumpyElement + Copy>(
+fn integers<T: NumpyElement + Copy + Display, V: TryFrom<T>>(
     given: &Given<'_, '_>,
     array: &Bound<'_, PyAny>,
-) -> PyResult<Array1<usize>>
-where
-    usize: TryFrom<T>,
-{
+) -> PyResult<ArrayD<V>> {
     let array = array.call_method1("astype", (T::get_dtype(array.py()),))?;
-    let array = array.extract::<PyReadonlyArray1<'_, T>>();
-    let array = array.map_err(|_| not_indices(given))?;
-    let indices = array.as_array().into_iter().map(|&index| index.try_into());
-    let indices = indices.collect::<Result<_, _>>();
-    indices.map_err(|_| PyValueError::new_err(format!("`{}` has a negative index", given.name)))
+    let array = array.extract::<PyReadonlyArrayDyn<'_, T>>()?;
+    let array = array.as_array();
+    let converted = array
+        .iter()
+        .map(|&number| V::try_from(number).map_err(|_| number));
+    let converted = converted.collect::<Result<Vec<_>, _>>();
+    let converted = converted.map_err(|number| {
+        PyValueError::new_err(format!(
+            "`{}` has {number}, which is out of range",
+            given.name
+        ))
+    })?;
+    // INVARIANT: each element was converted.
+    Ok(ArrayD::from_shape_vec(array.raw_dim(), converted).expect("the same shape"))
 }
 
-fn not_indices(given: &Given<'_, '_>) -> PyErr {
-    PyTypeError::new_err(format!(
-        "`{}` must be an array of integers with one axis",
-        given.name
-    ))
+/// Reads an array of `bool`.
+fn flags(given: &Given<'_, '_>) -> PyResult<ArrayD<bool>> {
+    if let Value::Plain(plain) = given.value {
+        return from_plain(given, plain);
+    }
+    let (array, kind) = array_of(given)?;
+    if kind != "b" {
+        let name = given.name;
+        return Err(PyTypeError::new_err(format!(
+            "`{name}` must be an array of bool"
+        )));
+    }
+    let array = array.extract::<PyReadonlyArrayDyn<'_, bool>>()?;
+    Ok(array.as_array().to_owned())
 }

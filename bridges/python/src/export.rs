@@ -4,7 +4,8 @@
 //! `squash` alone names a function whose element type and rank are not chosen. [`Probe`] tries three traits, in the
 //! order in which a method call looks for a receiver: tensors of this element type and of ranks known at run time
 //! ([`ByRank`]); tensors of this element type and of the ranks in the signature ([`ByElement`]); or no such tensors
-//! ([`Neither`]). The first trait that applies also chooses the type parameters.
+//! ([`Neither`]). The first trait that applies also chooses the type parameters. If none does for either element type,
+//! [`Refused`] makes the compiler name the type that Python cannot give.
 
 use std::marker::PhantomData;
 
@@ -48,8 +49,26 @@ pub trait Call<P, M>: Copy + Send + Sync + 'static {
     fn exported(self) -> Variant;
 }
 
+/// A function with these types of parameters and outputs, whatever they are. `M` has the types of its parameters.
+pub trait Parts<M> {
+    /// The parameters.
+    type Inputs;
+    /// The outputs.
+    type Output;
+}
+
+/// Parameters that Python can give.
+pub trait Arguments<P> {}
+
 macro_rules! calls {
     ($($A:ident $held:ident),*) => {
+        impl<Fun: Fn($($A),*) -> O, O, $($A),*> Parts<fn($($A),*) -> O> for Fun {
+            type Inputs = ($($A,)*);
+            type Output = O;
+        }
+
+        impl<P, $($A: Argument<P>),*> Arguments<P> for ($($A,)*) {}
+
         impl<P, Fun, O, $($A),*> Call<P, fn($($A),*) -> O> for Fun
         where
             Fun: Fn($($A),*) -> O + for<'a> Fn($($A::With<'a>),*) -> O + Copy + Send + Sync + 'static,
@@ -111,35 +130,84 @@ impl<T, F> Probe<T, F> {
 /// Tensors of `T` whose ranks are known at run time.
 pub trait ByRank<M> {
     /// Returns the function of such tensors.
-    fn variant(&self) -> Option<Variant>;
+    fn variant(&self) -> Variant;
 }
 
 impl<T, F: Call<Of<T>, M>, M> ByRank<M> for &&Probe<T, F> {
-    fn variant(&self) -> Option<Variant> {
-        Some(self.function.exported())
+    fn variant(&self) -> Variant {
+        self.function.exported()
     }
 }
 
 /// Tensors of `T` of the ranks in the function's signature.
 pub trait ByElement<M> {
     /// Returns the function of such tensors.
-    fn variant(&self) -> Option<Variant>;
+    fn variant(&self) -> Variant;
 }
 
 impl<T, F: Call<OfElement<T>, M>, M> ByElement<M> for &Probe<T, F> {
-    fn variant(&self) -> Option<Variant> {
-        Some(self.function.exported())
+    fn variant(&self) -> Variant {
+        self.function.exported()
     }
 }
 
+/// In place of a variant that the function `F` does not have.
+#[derive(Debug)]
+pub struct Missing<F>(PhantomData<F>);
+
 /// No tensors of `T`.
-pub trait Neither {
-    /// Returns `None`.
-    fn variant(&self) -> Option<Variant>;
+pub trait Neither<F> {
+    /// Returns that there is no function.
+    fn variant(&self) -> Missing<F>;
 }
 
-impl<T, F> Neither for Probe<T, F> {
-    fn variant(&self) -> Option<Variant> {
-        None
+impl<T, F> Neither<F> for Probe<T, F> {
+    fn variant(&self) -> Missing<F> {
+        Missing(PhantomData)
+    }
+}
+
+/// The variants for `f32` and `f64`, of which there is one.
+pub trait Found {
+    /// Returns the variants.
+    fn variants(self) -> [Option<Variant>; 2];
+}
+
+impl Found for (Variant, Variant) {
+    fn variants(self) -> [Option<Variant>; 2] {
+        [Some(self.0), Some(self.1)]
+    }
+}
+
+impl<F> Found for (Variant, Missing<F>) {
+    fn variants(self) -> [Option<Variant>; 2] {
+        [Some(self.0), None]
+    }
+}
+
+impl<F> Found for (Missing<F>, Variant) {
+    fn variants(self) -> [Option<Variant>; 2] {
+        [None, Some(self.1)]
+    }
+}
+
+/// Neither variant. A call does not compile: the compiler names the type that has no counterpart in Python.
+pub trait Refused<F> {
+    /// Is never called.
+    fn variants<M>(self) -> [Option<Variant>; 2]
+    where
+        F: Parts<M>,
+        F::Inputs: Arguments<OfElement<f64>>,
+        F::Output: Output;
+}
+
+impl<F> Refused<F> for (Missing<F>, Missing<F>) {
+    fn variants<M>(self) -> [Option<Variant>; 2]
+    where
+        F: Parts<M>,
+        F::Inputs: Arguments<OfElement<f64>>,
+        F::Output: Output,
+    {
+        [None, None]
     }
 }

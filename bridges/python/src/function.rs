@@ -1,16 +1,18 @@
 //! A function, as the modules of `_pullback` call it.
 
 use pullback::catalogue::Entry;
-use pullback::{AnyTensor, ElementType, foreign};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pullback::{AnyTensor, ElementType, Error, ErrorKind, Order, Shape, foreign};
+use pyo3::exceptions::{PyNotImplementedError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::PyTuple;
 
 use crate::argument::{Given, Value, dtype};
-use crate::export::{Variant, element_types};
+use crate::export::{Prepared, Variant, element_types};
 use crate::output::Returned;
 use crate::recording::Recording;
-use crate::{array, panics};
+use crate::{array, panics, torch};
 
 /// A function, for the element types that it has a variant for.
 #[pyclass(frozen)]
@@ -19,6 +21,8 @@ pub(crate) struct Function {
     pub(crate) entry: &'static Entry,
     /// For `f32` and for `f64`.
     pub(crate) variants: [Option<Variant>; 2],
+    /// Makes a node of PyTorch's graph.
+    pub(crate) node: PyOnceLock<Py<PyAny>>,
 }
 
 /// The arrays of a call, without the optional ones that are `None`.
@@ -65,6 +69,36 @@ impl Function {
                 .map(|(place, _)| place)
                 .collect::<Vec<_>>(),
         )
+    }
+
+    /// Returns, for each argument that is a tensor, whether it has a gradient.
+    #[getter]
+    fn has_gradient(&self) -> Vec<bool> {
+        let inputs = self.entry.signature.inputs.iter();
+        let tensors = inputs.filter(|input| input.tensor);
+        tensors.map(|input| input.differentiable).collect()
+    }
+
+    /// Returns how often the function can be differentiated, `None` for any number of times.
+    #[getter]
+    const fn order(&self) -> Option<usize> {
+        match self.entry.signature.order {
+            Order::Once => Some(1),
+            Order::Times(times) => Some(times),
+            Order::Any => None,
+        }
+    }
+
+    /// Returns whether the function has a rule for forward mode.
+    #[getter]
+    const fn forward_mode(&self) -> bool {
+        self.entry.signature.forward_mode
+    }
+
+    /// Returns the element types that the function takes.
+    #[getter]
+    const fn elements(&self) -> &'static str {
+        element_types(&self.variants)
     }
 
     /// Returns whether the function is elementwise: then its outputs have the broadcast shape of its arrays, both without
@@ -142,12 +176,17 @@ impl Function {
     }
 
     /// Runs the function on the values among `arguments` and on `arrays`.
+    ///
+    /// With `directions`, `arrays` has tangents at its end. Each direction marks, among the arrays before its tangents,
+    /// those that have one. The tangents of the outputs follow the outputs.
+    #[pyo3(signature = (arguments, arrays, requires_grad, directions = Vec::new()))]
     fn run<'py>(
         &self,
         py: Python<'py>,
         arguments: &Bound<'py, PyTuple>,
         arrays: Arrays<'py>,
         requires_grad: Vec<bool>,
+        directions: Vec<Vec<bool>>,
     ) -> PyResult<Ran<'py>> {
         let arguments: Vec<Bound<'_, PyAny>> = arguments.iter().collect();
         let mut tensors = Vec::with_capacity(arrays.len());
@@ -170,51 +209,211 @@ impl Function {
             };
             given.push(Given { name, value });
         }
-        let first = shapes.iter().zip(&tensors).next();
+        for tangent in arrays {
+            let refused = || self.refused("tangent", &dtype_of(&tangent));
+            tensors.push(array::read(&tangent)?.ok_or_else(refused)?);
+        }
+        let names = shapes;
+        let prepared = self.prepared(py, &names, &tensors, &given)?;
+        let call = Tensors { names, tensors };
+        let (recording, returned, outputs) =
+            self.run_on(py, call, prepared, &requires_grad, &directions)?;
+        let write = |tensor| array::write(py, tensor);
+        let (outputs, differentiable) = given_back(py, &recording, returned, outputs, write)?;
+        let recording = self.recording(recording, &requires_grad, &differentiable);
+        Ok((recording, outputs, differentiable))
+    }
+
+    /// Sets the function that makes a node of PyTorch's graph, for [`fast`](Self::fast).
+    fn connect(&self, py: Python<'_>, node: Py<PyAny>) {
+        // The node of the same function, if the module is imported twice.
+        let _ = self.node.set(py, node);
+    }
+
+    /// Calls the function on plain tensors of PyTorch, or returns `NotImplemented`: see [`crate::torch`].
+    fn fast<'py>(
+        slf: &Bound<'py, Self>,
+        arguments: &Bound<'py, PyTuple>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (py, this) = (slf.py(), slf.get());
+        let refused = || Ok(py.NotImplemented().into_bound(py));
+        let (Some(torch), Some(node)) = (torch::get(py), this.node.get(py)) else {
+            return refused();
+        };
+        torch.follow_threads(py)?;
+        let inputs = this.entry.signature.inputs;
+        let arguments: Vec<Bound<'_, PyAny>> = arguments.iter().collect();
+        let mut memories = Vec::with_capacity(inputs.len());
+        let mut objects = Vec::with_capacity(inputs.len());
+        let mut names = Vec::with_capacity(inputs.len());
+        let mut given = Vec::with_capacity(inputs.len());
+        for (input, argument) in inputs.iter().zip(&arguments) {
+            let name = input.name;
+            let value = if !input.tensor {
+                Value::Object(argument)
+            } else if argument.is_none() {
+                Value::Tensor(None)
+            } else {
+                let Some(memory) = torch.read(argument)? else {
+                    return refused();
+                };
+                memories.push(memory);
+                objects.push(argument);
+                names.push(name);
+                Value::Tensor(Some(objects.len() - 1))
+            };
+            given.push(Given { name, value });
+        }
+        if objects.is_empty() || !torch.is_plain(py)? {
+            return refused();
+        }
+        let mut requires_grad = vec![false; objects.len()];
+        if torch.is_grad_enabled(py)? {
+            for (requires_grad, object) in requires_grad.iter_mut().zip(&objects) {
+                *requires_grad = object.getattr(intern!(py, "requires_grad"))?.is_truthy()?;
+            }
+        }
+        let mut tensors = Vec::with_capacity(objects.len());
+        for (memory, object) in memories.iter().zip(&objects) {
+            // A formula never has the tensors in its hands, and its recording is not used without `Recording::holds`.
+            let is_owned = !this.entry.signature.elementwise;
+            let owner = is_owned.then(|| object.call_method0(intern!(py, "detach")));
+            let owner = owner.transpose()?.map(Bound::unbind);
+            #[allow(unsafe_code, reason = "see the safety argument")]
+            // SAFETY: `objects` keep the memory alive during the call, and the owner after it, unless PyTorch gives the
+            // tensor other memory: then the recording is not used, see `Recording::holds`.
+            tensors.push(unsafe { memory.tensor(owner) });
+        }
+        let prepared = this.prepared(py, &names, &tensors, &given)?;
+        let call = Tensors { names, tensors };
+        let (recording, returned, outputs) =
+            this.run_on(py, call, prepared, &requires_grad, &[])?;
+        let write = |tensor| torch.write(py, tensor);
+        let (mut outputs, differentiable) = given_back(py, &recording, returned, outputs, write)?;
+        for (output, kind) in outputs.iter_mut().zip(&differentiable) {
+            if kind.is_none() && output.hasattr(intern!(py, "dtype"))? {
+                *output = torch.from_numpy.bind(py).call1((&*output,))?;
+            }
+        }
+        if !differentiable.contains(&Some(true)) {
+            return match <[_; 1]>::try_from(outputs) {
+                Ok([output]) => Ok(output),
+                Err(outputs) => Ok(PyTuple::new(py, outputs)?.into_any()),
+            };
+        }
+        let recording = Recording {
+            memories,
+            tensors: differentiable.iter().map(Option::is_some).collect(),
+            ..this.recording(recording, &requires_grad, &differentiable)
+        };
+        // Values alone, since a node that holds its tensors may be held by them.
+        let values = inputs.iter().zip(&arguments).map(|(input, argument)| {
+            if input.tensor && !argument.is_none() {
+                true.into_pyobject(py)
+                    .map(|held| held.to_owned().into_any())
+            } else {
+                Ok(argument.clone())
+            }
+        });
+        let values = values.collect::<Result<Vec<_>, _>>()?;
+        let values = PyTuple::new(py, values)?;
+        let ran = (
+            slf,
+            values,
+            recording,
+            PyTuple::new(py, outputs)?,
+            differentiable,
+        );
+        let ran = ran.into_pyobject(py)?.into_any();
+        let mut arguments = vec![ran, py.None().into_bound(py)];
+        arguments.extend(objects.into_iter().cloned());
+        node.bind(py).call1(PyTuple::new(py, arguments)?)
+    }
+}
+
+/// The tensors of a call, with their names.
+struct Tensors {
+    names: Vec<&'static str>,
+    tensors: Vec<AnyTensor>,
+}
+
+impl Function {
+    /// Reads the values of a call on these tensors.
+    fn prepared(
+        &self,
+        py: Python<'_>,
+        names: &[&'static str],
+        tensors: &[AnyTensor],
+        given: &[Given<'_, '_>],
+    ) -> PyResult<Prepared> {
+        let first = names.iter().zip(tensors).next();
         let first = first.map(|(name, tensor)| (*name, tensor.element_type()));
-        let prepared =
-            (self.variant(first)?.prepare)(&given).map_err(|error| self.prefixed(py, &error))?;
-        let shapes: Vec<String> = shapes
-            .iter()
-            .zip(&tensors)
-            .map(|(name, tensor)| format!("{name} {:?}", tensor.shape()))
-            .collect();
+        (self.variant(first)?.prepare)(given).map_err(|error| self.prefixed(py, &error))
+    }
+
+    /// Runs a function that was prepared for these tensors.
+    fn run_on(
+        &self,
+        py: Python<'_>,
+        call: Tensors,
+        prepared: Prepared,
+        requires_grad: &[bool],
+        directions: &[Vec<bool>],
+    ) -> PyResult<(foreign::Recording, Vec<Returned>, Vec<AnyTensor>)> {
+        let Tensors { names, tensors } = call;
+        let shapes: Vec<Shape> = tensors.iter().map(|tensor| tensor.shape().into()).collect();
         let mut returned = Vec::new();
+        let function = |tensors: &[AnyTensor]| {
+            returned = prepared(tensors)?;
+            let outputs = returned.iter().filter_map(|output| match output {
+                Returned::Tensor(tensor) => Some(tensor.clone()),
+                _ => None,
+            });
+            Ok(outputs.collect())
+        };
         let ran = py.detach(|| {
             panics::caught(|| {
-                foreign::Recording::run(tensors, &requires_grad, |tensors| {
-                    returned = prepared(tensors)?;
-                    let outputs = returned.iter().filter_map(|output| match output {
-                        Returned::Tensor(tensor) => Some(tensor.clone()),
-                        _ => None,
-                    });
-                    Ok::<_, PyErr>(outputs.collect())
+                foreign::Recording::run(tensors, requires_grad, |tensors| {
+                    along_each(tensors, directions, Box::new(function))
                 })
             })
         });
         let ran = ran.map_err(|panic| {
-            PyValueError::new_err(format!("{} of {}: {panic}", self.name, shapes.join(", ")))
+            let shapes = names.iter().zip(&shapes);
+            let shapes = shapes.map(|(name, shape)| format!("{name} {:?}", &shape[..]));
+            let shapes = shapes.collect::<Vec<_>>().join(", ");
+            PyValueError::new_err(format!("{} of {shapes}: {panic}", self.name))
         })?;
-        let (recording, outputs) = ran.map_err(|error| self.prefixed(py, &error))?;
-        let (outputs, differentiable) = given_back(py, &recording, returned, outputs)?;
-        let recording = Recording {
-            name: self.name,
-            inner: recording,
-            known: requires_grad.iter().map(|_| true).collect(),
-            outputs: differentiable.iter().flatten().map(|_| true).collect(),
-        };
-        Ok((recording, outputs, differentiable))
+        let (recording, outputs) = ran.map_err(|error| match error {
+            Failed::Function(error) => self.prefixed(py, &error),
+            Failed::Derivative(error) => self.derivative_missing(&error),
+        })?;
+        Ok((recording, returned, outputs))
     }
-}
 
-impl Function {
+    fn recording(
+        &self,
+        inner: foreign::Recording,
+        requires_grad: &[bool],
+        differentiable: &[Option<bool>],
+    ) -> Recording {
+        Recording {
+            name: self.name,
+            inner,
+            known: vec![true; requires_grad.len()],
+            outputs: differentiable.iter().flatten().map(|_| true).collect(),
+            memories: Vec::new(),
+            tensors: Vec::new(),
+        }
+    }
+
     fn any_variant(&self) -> &Variant {
         // INVARIANT: `Functions::add` takes no function without a variant.
         self.variants.iter().flatten().next().expect("a variant")
     }
 
     /// Returns the variant for the first tensor, by its name and element type.
-    fn variant(&self, first: Option<(&str, ElementType)>) -> PyResult<&Variant> {
+    pub(crate) fn variant(&self, first: Option<(&str, ElementType)>) -> PyResult<&Variant> {
         let [single, double] = &self.variants;
         let (wanted, expected) = match first {
             Some((_, ElementType::F32)) => (single, ElementType::F64),
@@ -238,8 +437,20 @@ impl Function {
         PyTypeError::new_err(format!("{}: `{name}` must be {of}, not {found}", self.name))
     }
 
+    /// Returns the error for a derivative along a direction.
+    pub(crate) fn derivative_missing(&self, error: &Error) -> PyErr {
+        match error.kind() {
+            ErrorKind::NeitherMode { .. } => PyNotImplementedError::new_err(format!(
+                "{}: forward mode needs a `#[jvp]` rule, or gradients that can be differentiated again; without one, \
+                 use reverse mode, such as `jacrev`",
+                self.name
+            )),
+            _ => PyRuntimeError::new_err(error.message()),
+        }
+    }
+
     /// Puts the function's name before an error's text.
-    fn prefixed(&self, py: Python<'_>, error: &PyErr) -> PyErr {
+    pub(crate) fn prefixed(&self, py: Python<'_>, error: &PyErr) -> PyErr {
         PyErr::from_type(
             error.get_type(py),
             format!("{}: {}", self.name, error.value(py)),
@@ -253,12 +464,57 @@ fn dtype_of(array: &Bound<'_, PyAny>) -> String {
     dtype.map_or_else(|_| array.get_type().to_string(), |dtype| dtype.to_string())
 }
 
-/// Converts the outputs to objects. The handles in `returned` are dropped first, so that memory can be moved.
+/// Why a run has no outputs.
+enum Failed {
+    Function(PyErr),
+    /// There is no derivative along a direction.
+    Derivative(Error),
+}
+
+impl From<PyErr> for Failed {
+    fn from(error: PyErr) -> Self {
+        Self::Function(error)
+    }
+}
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Self {
+        Self::Derivative(error)
+    }
+}
+
+type Outcome = Result<Vec<AnyTensor>, Failed>;
+
+/// Returns the outputs of `function` at the first of `tensors`, and their derivatives along the others: see
+/// [`Function::run`].
+fn along_each(
+    tensors: &[AnyTensor],
+    directions: &[Vec<bool>],
+    function: Box<dyn FnOnce(&[AnyTensor]) -> Outcome + '_>,
+) -> Outcome {
+    let Some((direction, inner)) = directions.split_last() else {
+        return function(tensors);
+    };
+    let (inputs, tangents) = tensors.split_at(direction.len());
+    let mut tangents = tangents.iter().cloned();
+    let tangents = direction
+        .iter()
+        .map(|has_tangent| has_tangent.then(|| tangents.next()).flatten());
+    let (mut outputs, tangents) = foreign::along(inputs.to_vec(), tangents.collect(), |inputs| {
+        along_each(inputs, inner, function)
+    })?;
+    outputs.extend(tangents);
+    Ok(outputs)
+}
+
+/// Converts the outputs to objects. The handles in `returned` are dropped first, so that memory can be moved. Tangents,
+/// which `returned` does not have, follow.
 fn given_back<'py>(
     py: Python<'py>,
     recording: &foreign::Recording,
     returned: Vec<Returned>,
     outputs: Vec<AnyTensor>,
+    write: impl Fn(AnyTensor) -> PyResult<Bound<'py, PyAny>>,
 ) -> PyResult<Outputs<'py>> {
     let mut outputs = outputs.into_iter();
     let mut place = 0;
@@ -271,16 +527,18 @@ fn given_back<'py>(
                 place += 1;
                 // INVARIANT: a run returns an output for each tensor that the function returned.
                 let tensor = outputs.next().expect("an output for each tensor");
-                (
-                    array::write(py, tensor)?,
-                    Some(recording.requires_grad(place - 1)),
-                )
+                (write(tensor)?, Some(recording.requires_grad(place - 1)))
             }
             Returned::Missing => (py.None().into_bound(py), None),
-            Returned::Value(object) => (object(py)?.into_bound(py), None),
+            Returned::Value(value) => (value.object(py)?.into_bound(py), None),
         };
         objects.push(object);
         differentiable.push(kind);
+    }
+    for tangent in outputs {
+        place += 1;
+        objects.push(write(tangent)?);
+        differentiable.push(Some(recording.requires_grad(place - 1)));
     }
     Ok((objects, differentiable))
 }

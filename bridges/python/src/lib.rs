@@ -2,13 +2,17 @@
 
 mod argument;
 mod array;
+mod dlpack;
 mod export;
+mod ffi;
 mod function;
 mod module;
 mod output;
 mod panics;
 mod recording;
 mod stub;
+mod threads;
+mod torch;
 
 /// Defines a Python module: its name, and its functions.
 ///
@@ -22,10 +26,30 @@ mod stub;
 /// # pub fn double<T: Real>(x: T) -> T { 2.0 * x }
 /// # }
 /// # use ops::double;
-/// pullback_python::module! { kernels: double, ops::scale }
+/// pullback_python::module! { diffops: double, ops::scale }
 /// ```
 ///
-/// The import raises an `ImportError` that names the first function with a parameter that has no counterpart in Python.
+/// A parameter or an output whose type has no counterpart in Python is a compile error:
+///
+/// ```compile_fail
+/// # use pullback::prelude::*;
+/// # use pullback::ndarray::{Array1, ArrayView1};
+/// #[custom_function(grad(x) = grad_output.to_owned())]
+/// pub fn named(x: ArrayView1<f64>, letters: &[char]) -> Array1<f64> { x.to_owned() }
+///
+/// pullback_python::module! { diffops: named } // `&[char]` has no counterpart in Python
+/// ```
+///
+/// Parameters have default values where the module gives them, as literals:
+///
+/// ```
+/// # use pullback::prelude::*;
+/// # use pullback::ndarray::{Array1, ArrayView1};
+/// #[custom_function(grad(x) = &grad_output * *factor)]
+/// pub fn scale(x: ArrayView1<f64>, factor: f64) -> Array1<f64> { &x * factor }
+///
+/// pullback_python::module! { diffops: scale(factor = 2.0) } // in Python: `diffops.scale(x)`
+/// ```
 pub use pullback_python_macros::module;
 pub use pyo3;
 
@@ -33,7 +57,9 @@ pub use pyo3;
 #[doc(hidden)]
 pub mod __private {
     pub use crate::argument::{Argument, Given, Of, OfElement, Parameter, Place};
-    pub use crate::export::{ByElement, ByRank, Call, Neither, Probe, Variant};
+    pub use crate::export::{
+        Arguments, ByElement, ByRank, Call, Found, Missing, Neither, Parts, Probe, Refused, Variant,
+    };
     pub use crate::module::Functions;
     pub use crate::output::{Output, OutputType, Returned};
 }

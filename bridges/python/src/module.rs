@@ -5,30 +5,33 @@ use std::ffi::CString;
 
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 
 use crate::export::Variant;
 use crate::function::Function;
-use crate::stub;
+use crate::{ffi, stub, threads, torch};
 
 /// A Python module under construction.
 #[derive(Debug)]
 pub struct Functions<'m, 'py> {
     module: &'m Bound<'py, PyModule>,
-    /// The functions by name, as `_pullback/dispatch.py` has them.
-    by_name: Bound<'py, PyAny>,
+    /// `_pullback/dispatch.py`.
+    dispatch: Bound<'py, PyModule>,
     stub: String,
 }
 
 /// The package `_pullback` inside of the extension module, and its modules.
 const PACKAGE: &str = include_str!("_pullback/__init__.py");
-const SOURCES: [(&str, &str); 7] = [
+const SOURCES: [(&str, &str); 9] = [
     ("call", include_str!("_pullback/call.py")),
     ("dispatch", include_str!("_pullback/dispatch.py")),
     ("jax", include_str!("_pullback/jax.py")),
     ("operator", include_str!("_pullback/operator.py")),
     ("shapes", include_str!("_pullback/shapes.py")),
+    ("testing", include_str!("_pullback/testing.py")),
     ("torch", include_str!("_pullback/torch.py")),
     ("transforms", include_str!("_pullback/transforms.py")),
+    ("xla", include_str!("_pullback/xla.py")),
 ];
 
 impl<'m, 'py> Functions<'m, 'py> {
@@ -40,40 +43,50 @@ impl<'m, 'py> Functions<'m, 'py> {
         let package = PyModule::from_code(py, &source(PACKAGE), file, &source(&name))?;
         let sources: HashMap<_, _> = SOURCES.into_iter().collect();
         package.getattr("add_sources")?.call1((sources,))?;
+        package.add_function(wrap_pyfunction!(torch::connect, &package)?)?;
+        package.setattr("handler", ffi::handler())?;
         let dispatch = py.import(format!("{name}.dispatch"))?;
         module.setattr("_call", dispatch.getattr("call")?)?;
-        module.add("vjp", dispatch.getattr("vjp")?)?;
+        module.add_function(wrap_pyfunction!(threads::get_num_threads, module)?)?;
+        module.add_function(wrap_pyfunction!(threads::set_num_threads, module)?)?;
+        for name in ["half_precision", "vjp"] {
+            module.add(name, dispatch.getattr(name)?)?;
+        }
+        module.add("testing", py.import(format!("{name}.testing"))?)?;
         Ok(Self {
             module,
-            by_name: dispatch.getattr("functions")?,
+            dispatch,
             stub: stub::head(),
         })
     }
 
-    /// Adds a function with its variants for `f32` and `f64`.
-    pub fn add(&mut self, name: &'static str, variants: [Option<Variant>; 2]) -> PyResult<()> {
+    /// Adds a function with its variants for `f32` and `f64`, and default values in Python by the names of parameters.
+    pub fn add(
+        &mut self,
+        name: &'static str,
+        variants: [Option<Variant>; 2],
+        defaults: &[(&str, &str)],
+    ) -> PyResult<()> {
         let py = self.module.py();
-        let Some(variant) = variants.iter().flatten().next() else {
-            return Err(PyImportError::new_err(format!(
-                "{name}: a parameter or an output has a type without a counterpart in Python, such as a list of \
-                 tensors, a closure or a tensor that is written to"
-            )));
-        };
+        let variant = variants.iter().flatten().next();
         let entry = variant
-            .entry
-            .filter(|entry| entry.signature.inputs.len() == variant.parameters.len());
-        let entry = entry.ok_or_else(|| {
+            .and_then(|variant| variant.entry.map(|entry| (entry, variant)))
+            .filter(|(entry, variant)| entry.signature.inputs.len() == variant.parameters.len());
+        let (entry, _) = entry.ok_or_else(|| {
             PyImportError::new_err(format!("{name} is not a function of `#[custom_function]`"))
         })?;
-        let definition = stub::definition(name, entry, &variants);
+        let definition = stub::definition(name, entry, &variants, defaults)?;
         self.stub += &definition.stub;
         let function = Function {
             name,
             entry,
             variants,
+            node: PyOnceLock::new(),
         };
         let function = Bound::new(py, function)?;
-        self.by_name.set_item(name, &function)?;
+        ffi::add(function.clone().unbind());
+        let functions = self.dispatch.getattr("functions")?;
+        functions.set_item(name, &function)?;
         py.run(&source(&definition.source), Some(&self.module.dict()), None)?;
         let wrapper = self.module.getattr(name)?;
         wrapper.setattr("__doc__", definition.docs)?;
@@ -81,8 +94,9 @@ impl<'m, 'py> Functions<'m, 'py> {
         self.module.add(name, wrapper)
     }
 
-    /// Adds the stub as `__pyi__`.
+    /// Adds the stub as `__pyi__`, and prepares the operators of PyTorch.
     pub fn finish(self) -> PyResult<()> {
+        self.dispatch.getattr("finish")?.call0()?;
         self.module.add("__pyi__", self.stub)
     }
 }

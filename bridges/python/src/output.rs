@@ -2,25 +2,33 @@
 
 use numpy::{Element as NumpyElement, PyArray};
 use pullback::foreign::each_tuple;
-use pullback::ndarray::{Array, Dimension};
+use pullback::ndarray::{Array, Dimension, arr0};
 use pullback::{AnyTensor, Element, Tensor};
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use crate::argument::dtype;
+use crate::ffi::abi::Target;
+use crate::ffi::plain::{self, Written};
 
-/// Converts a value to an object.
-pub(crate) type Object = dyn FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send;
+/// A value that is not a tensor, before its conversion.
+pub trait Value: Send {
+    /// Converts the value to an object of Python.
+    fn object(self: Box<Self>, py: Python<'_>) -> PyResult<Py<PyAny>>;
+    /// Copies the value to a result of XLA.
+    fn copy_to(&self, result: &mut Target<'_>) -> Result<(), String>;
+}
 
 /// An output before its conversion to an object, which needs Python's lock.
-#[expect(missing_debug_implementations, reason = "it may hold a closure")]
+#[expect(missing_debug_implementations, reason = "it may hold any value")]
 pub enum Returned {
     /// The next output of the recording.
     Tensor(AnyTensor),
     /// An optional tensor that is `None`.
     Missing,
     /// A value that is not a tensor.
-    Value(Box<Object>),
+    Value(Box<dyn Value>),
 }
 
 /// The type of an output in Python.
@@ -33,6 +41,12 @@ pub struct OutputType {
 }
 
 /// The outputs of a function: tensors, values, a tuple of these, or a `Result`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no counterpart in Python",
+    label = "this function returns `{Self}`",
+    note = "an output may be a tensor, an optional tensor, a number, `bool`, a string, or an array of integers or of `bool`; \
+            a function may return a tuple of these, and a `Result`"
+)]
 pub trait Output: Sized {
     /// Adds the types.
     fn types(to: &mut Vec<OutputType>);
@@ -79,7 +93,7 @@ impl<O: Output, E: std::fmt::Display> Output for Result<O, E> {
 }
 
 macro_rules! values {
-    ($($V:ty => $stub:literal as $dtype:literal),+ $(,)?) => {$(
+    ($($V:ty => $stub:literal as $dtype:literal, $N:ty),+ $(,)?) => {$(
         impl Output for $V {
             fn types(to: &mut Vec<OutputType>) {
                 let (stub, dtype) = ($stub, $dtype);
@@ -87,30 +101,93 @@ macro_rules! values {
             }
 
             fn write(self, to: &mut Vec<Returned>) -> PyResult<()> {
-                to.push(Returned::Value(Box::new(move |py| Ok(self.into_pyobject(py)?.into_any().unbind()))));
+                to.push(Returned::Value(Box::new(self)));
                 Ok(())
+            }
+        }
+
+        impl Value for $V {
+            fn object(self: Box<Self>, py: Python<'_>) -> PyResult<Py<PyAny>> {
+                self.into_py_any(py)
+            }
+
+            #[allow(
+                clippy::cast_possible_wrap,
+                clippy::cast_lossless,
+                trivial_numeric_casts,
+                reason = "indices along an axis are at most `isize::MAX`, and JAX has no larger integers"
+            )]
+            fn copy_to(&self, result: &mut Target<'_>) -> Result<(), String> {
+                plain::write(&arr0(*self as $N), result)
             }
         }
     )+};
 }
 
 values!(
-    f32 => "float" as "float64", f64 => "float" as "float64", String => "str" as "str",
-    i32 => "int" as "int64", i64 => "int" as "int64", u32 => "int" as "int64", u64 => "int" as "int64",
-    usize => "int" as "int64",
+    f32 => "float" as "float64", f32, f64 => "float" as "float64", f64, bool => "bool" as "bool", bool,
+    i8 => "int" as "int64", i64, i16 => "int" as "int64", i64, i32 => "int" as "int64", i64,
+    i64 => "int" as "int64", i64, isize => "int" as "int64", i64,
+    u8 => "int" as "int64", i64, u16 => "int" as "int64", i64, u32 => "int" as "int64", i64,
+    u64 => "int" as "int64", i64, usize => "int" as "int64", i64,
 );
 
-impl Output for bool {
+impl Output for String {
     fn types(to: &mut Vec<OutputType>) {
-        let (stub, dtype) = ("bool", "bool");
+        let (stub, dtype) = ("str", "str");
         to.push(OutputType { stub, dtype });
     }
 
     fn write(self, to: &mut Vec<Returned>) -> PyResult<()> {
-        to.push(Returned::Value(Box::new(move |py| {
-            Ok(self.into_pyobject(py)?.to_owned().into_any().unbind())
-        })));
+        to.push(Returned::Value(Box::new(self)));
         Ok(())
+    }
+}
+
+impl Value for String {
+    fn object(self: Box<Self>, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        self.into_py_any(py)
+    }
+
+    fn copy_to(&self, _: &mut Target<'_>) -> Result<(), String> {
+        Err("an output is a text, which JAX does not have".to_owned())
+    }
+}
+
+macro_rules! options {
+    ($($V:ty => $stub:literal as $dtype:literal),+ $(,)?) => {$(
+        impl Output for Option<$V> {
+            fn types(to: &mut Vec<OutputType>) {
+                let (stub, dtype) = ($stub, $dtype);
+                to.push(OutputType { stub, dtype });
+            }
+
+            fn write(self, to: &mut Vec<Returned>) -> PyResult<()> {
+                match self {
+                    Some(value) => value.write(to)?,
+                    None => to.push(Returned::Missing),
+                }
+                Ok(())
+            }
+        }
+    )+};
+}
+
+options!(
+    f32 => "float | None" as "float64", f64 => "float | None" as "float64",
+    String => "str | None" as "str", i64 => "int | None" as "int64", usize => "int | None" as "int64",
+);
+
+/// An array of a type that NumPy has.
+struct Elements<V, D: Dimension>(Array<V, D>);
+
+impl<V: NumpyElement + Written, D: Dimension> Value for Elements<V, D> {
+    fn object(self: Box<Self>, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        Ok(PyArray::from_owned_array(py, self.0).into_any().unbind())
+    }
+
+    fn copy_to(&self, result: &mut Target<'_>) -> Result<(), String> {
+        plain::write(&self.0, result)
     }
 }
 
@@ -123,10 +200,7 @@ macro_rules! arrays {
             }
 
             fn write(self, to: &mut Vec<Returned>) -> PyResult<()> {
-                fn written<V: NumpyElement, D: Dimension>(array: Array<V, D>, py: Python<'_>) -> Py<PyAny> {
-                    PyArray::from_owned_array(py, array).into_any().unbind()
-                }
-                to.push(Returned::Value(Box::new(move |py| Ok(written::<$N, D>(self.mapv($convert), py)))));
+                to.push(Returned::Value(Box::new(Elements::<$N, D>(self.mapv($convert)))));
                 Ok(())
             }
         }
@@ -144,8 +218,15 @@ const fn index(index: usize) -> i64 {
 
 arrays!(
     usize as i64, "int64" => index,
-    i64 as i64, "int64" => |value| value,
+    isize as i64, "int64" => |value| value as i64,
+    i8 as i8, "int8" => |value| value,
+    i16 as i16, "int16" => |value| value,
     i32 as i32, "int32" => |value| value,
+    i64 as i64, "int64" => |value| value,
+    u8 as u8, "uint8" => |value| value,
+    u16 as u16, "uint16" => |value| value,
+    u32 as u32, "uint32" => |value| value,
+    u64 as u64, "uint64" => |value| value,
     bool as bool, "bool" => |value| value,
 );
 

@@ -3,8 +3,10 @@
 use pullback::{AnyTensor, Error, foreign};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
-use crate::{array, panics};
+use crate::dlpack::Memory;
+use crate::{array, panics, torch};
 
 /// A recording of a function or of its gradients.
 #[pyclass(frozen)]
@@ -15,6 +17,10 @@ pub(crate) struct Recording {
     pub(crate) known: Vec<bool>,
     /// For each output, whether Python has it: all but the gradients of inputs that Python does not have.
     pub(crate) outputs: Vec<bool>,
+    /// Where the tensors of a fast call had their elements.
+    pub(crate) memories: Vec<Memory>,
+    /// For each output of a fast call, whether it is a tensor.
+    pub(crate) tensors: Vec<bool>,
 }
 
 /// Gradients, `None` where undefined.
@@ -22,6 +28,62 @@ type Gradients<'py> = Vec<Option<Bound<'py, PyAny>>>;
 
 #[pymethods]
 impl Recording {
+    /// Returns whether the tensors of a fast call have the same memory as then. Else the recording must not be used:
+    /// PyTorch frees the memory of a tensor when the tensor gets another, or another size.
+    fn holds(&self, py: Python<'_>, tensors: &Bound<'_, PyTuple>) -> PyResult<bool> {
+        let Some(torch) = torch::get(py) else {
+            return Ok(true);
+        };
+        for (memory, tensor) in self.memories.iter().zip(tensors) {
+            if torch.read(&tensor)?.as_ref() != Some(memory) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Returns the gradients of a fast call as tensors of PyTorch, after a place for each of the two other arguments of
+    /// its node; or `NotImplemented`: see [`crate::torch`].
+    fn fast<'py>(
+        &self,
+        py: Python<'py>,
+        tensors: &Bound<'py, PyTuple>,
+        grads: &Bound<'py, PyTuple>,
+        needed: Vec<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let refused = || Ok(py.NotImplemented().into_bound(py));
+        let Some(torch) = torch::get(py) else {
+            return refused();
+        };
+        if self.tensors.len() != grads.len()
+            || torch.is_grad_enabled(py)?
+            || !torch.is_plain(py)?
+            || !self.holds(py, tensors)?
+        {
+            return refused();
+        }
+        let mut read = Vec::with_capacity(grads.len());
+        for (grad, &is_tensor) in grads.iter_borrowed().zip(&self.tensors) {
+            if grad.is_none() || !is_tensor {
+                read.extend(is_tensor.then_some(None));
+                continue;
+            }
+            let Some(memory) = torch.read(&grad)? else {
+                return refused();
+            };
+            #[allow(unsafe_code, reason = "see the safety argument")]
+            // SAFETY: `grads` keep the memory alive during the call, and an unrecorded pass keeps nothing.
+            read.push(Some(unsafe { memory.tensor(None) }));
+        }
+        let needed = needed.get(2..).unwrap_or_default();
+        let found = py.detach(|| panics::caught(|| self.inner.gradients(read, needed)));
+        let found = self.checked(found)?.into_iter();
+        let found = found.map(|grad| grad.map(|grad| torch.write(py, grad)).transpose());
+        let found = [Ok(None), Ok(None)].into_iter().chain(found);
+        let found = found.collect::<PyResult<Vec<_>>>()?;
+        Ok(PyTuple::new(py, found)?.into_any())
+    }
+
     /// Returns the gradients of the inputs that `needed` marks.
     fn gradients<'py>(
         &self,
@@ -54,6 +116,8 @@ impl Recording {
             inner: recording,
             known,
             outputs: self.known.clone(),
+            memories: self.memories.clone(),
+            tensors: Vec::new(),
         };
         Ok((again, self.written(py, found)?, differentiable))
     }

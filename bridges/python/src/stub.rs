@@ -3,6 +3,8 @@
 use std::fmt::Write;
 
 use pullback::catalogue::Entry;
+use pyo3::PyResult;
+use pyo3::exceptions::PyImportError;
 
 use crate::export::{Variant, element_types};
 
@@ -20,11 +22,24 @@ pub(crate) fn head() -> String {
      import torch  # type: ignore\n\n\
      Array = TypeVar(\"Array\", torch.Tensor, jax.Array, numpy.ndarray)\n\
      IndexArray = torch.Tensor | jax.Array | numpy.ndarray\n\n\
+     def get_num_threads() -> int: ...\n\
+     def half_precision(enabled: bool) -> None: ...\n\
+     def set_num_threads(count: int) -> None: ...\n\
+     class testing:\n    \
+     @staticmethod\n    \
+     def check(function: Callable[..., Any], *arguments: Any) -> None: ...\n    \
+     @staticmethod\n    \
+     def check_all(cases: dict[str, Sequence[Any]]) -> None: ...\n\n\
      def vjp(function: Callable[..., Any], *arguments: Any) -> tuple[Any, Callable[..., Any]]: ...\n"
         .to_owned()
 }
 
-pub(crate) fn definition(name: &str, entry: &Entry, variants: &[Option<Variant>; 2]) -> Definition {
+pub(crate) fn definition(
+    name: &str,
+    entry: &Entry,
+    variants: &[Option<Variant>; 2],
+    defaults: &[(&str, &str)],
+) -> PyResult<Definition> {
     // INVARIANT: `Functions::add` takes no function without a variant.
     let variant = variants.iter().flatten().next().expect("a variant");
     let inputs: Vec<_> = entry
@@ -37,14 +52,33 @@ pub(crate) fn definition(name: &str, entry: &Entry, variants: &[Option<Variant>;
         .iter()
         .map(|(input, _)| python_name(input.name))
         .collect();
+    let wrong = |parameter: &str, text: &str| {
+        let text = format!("{name}: the default value of `{parameter}`: {text}");
+        Err(PyImportError::new_err(text))
+    };
+    let mut default_of: Vec<Option<&str>> = vec![None; inputs.len()];
+    for (parameter, value) in defaults {
+        match inputs
+            .iter()
+            .position(|(input, _)| input.name == *parameter)
+        {
+            None => return wrong(parameter, "there is no such parameter"),
+            Some(place) if inputs[place].0.tensor => return wrong(parameter, "it is a tensor"),
+            Some(place) => default_of[place] = Some(value),
+        }
+    }
     // In Python, only the last parameters may be left out.
-    let is_optional = |place: &usize| inputs[*place].1.stub.ends_with("None");
+    let is_optional =
+        |place: &usize| inputs[*place].1.stub.ends_with("None") || default_of[*place].is_some();
     let optional = (0..inputs.len()).rev().take_while(is_optional).count();
-    let default = |place| {
+    if let Some(place) = (0..inputs.len() - optional).find(|&place| default_of[place].is_some()) {
+        return wrong(inputs[place].0.name, "a parameter without one follows");
+    }
+    let default = |place: usize| {
         if place + optional >= inputs.len() {
-            " = None"
+            format!(" = {}", default_of[place].unwrap_or("None"))
         } else {
-            ""
+            String::new()
         }
     };
     let parameters = names.iter().enumerate();
@@ -122,7 +156,7 @@ pub(crate) fn definition(name: &str, entry: &Entry, variants: &[Option<Variant>;
         "\ndef {name}({}) -> {returned}:\n    r\"\"\"{indented}\n    \"\"\"\n",
         annotated.join(", ")
     );
-    Definition { source, docs, stub }
+    Ok(Definition { source, docs, stub })
 }
 
 /// Appends an underscore to a keyword of Python.

@@ -1,8 +1,17 @@
 """The functions of `examples/python` in JAX."""
 
+import itertools
+import json
+import os
+import re
+import subprocess
+import sys
+import textwrap
+
 import jax
+import jax.export
 import jax.numpy as jnp
-import kernels
+import diffops
 import numpy
 import pytest
 from jax.test_util import check_grads
@@ -23,9 +32,9 @@ def arrays(seed, shape=(3, 4)):
 @pytest.mark.parametrize("seed", range(20))
 def test_values_and_gradients_are_those_of_jax(wrap, seed):
     x, limit = arrays(seed)
-    numpy.testing.assert_allclose(wrap(kernels.squash)(x, limit), squash(x, limit), rtol=1e-14)
+    numpy.testing.assert_allclose(wrap(diffops.squash)(x, limit), squash(x, limit), rtol=1e-14)
     ours, theirs = (
-        wrap(jax.grad(lambda x, limit: (f(x, limit) ** 2).sum(), (0, 1)))(x, limit) for f in (kernels.squash, squash)
+        wrap(jax.grad(lambda x, limit: (f(x, limit) ** 2).sum(), (0, 1)))(x, limit) for f in (diffops.squash, squash)
     )
     for one, other in zip(ours, theirs):
         numpy.testing.assert_allclose(one, other, rtol=1e-12)
@@ -36,63 +45,357 @@ def test_numbers_and_rows_broadcast(wrap):
     x, _ = arrays(2)
     for limit in (jnp.asarray(1.5), jnp.asarray([0.5, 1.0, 1.5, 2.0])):
         ours, theirs = (
-            wrap(jax.value_and_grad(lambda x, limit: f(x, limit).sum(), (0, 1)))(x, limit) for f in (kernels.squash, squash)
+            wrap(jax.value_and_grad(lambda x, limit: f(x, limit).sum(), (0, 1)))(x, limit) for f in (diffops.squash, squash)
         )
         for one, other in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs)):
             numpy.testing.assert_allclose(one, other, rtol=1e-12)
     with pytest.raises(ValueError, match="broadcast"):
-        wrap(kernels.squash)(x, jnp.ones(3))
+        wrap(diffops.squash)(x, jnp.ones(3))
 
 
-def test_second_derivatives():
-    x, limit = arrays(0)
-    check_grads(kernels.squash, (x, limit), order=2, modes=["rev"])
-    check_grads(kernels.polar, (x, x + 5), order=2, modes=["rev"])
-
-    def second(f):
-        return jax.jit(jax.grad(lambda x: jax.grad(lambda x: f(x, limit).sum())(x).sum()))(x)
-
-    numpy.testing.assert_allclose(second(kernels.squash), second(squash), rtol=1e-12)
+def numbers(*shape, low=-1.0, high=1.0):
+    return jnp.asarray(numpy.random.default_rng(len(shape)).uniform(low, high, shape))
 
 
-def test_vmap_is_a_loop():
+PLACES = jnp.asarray([3, 0, 3])
+GRID = jnp.asarray([[3, 0, 3], [1, 2, 0]], "uint8")
+
+# A function of arrays, its arrays, its order, and whether it has forward mode.
+FUNCTIONS = {
+    "squash": (diffops.squash, (numbers(3, 4), numbers(3, 1, low=0.5, high=2)), 2, True),
+    "polar": (diffops.polar, (numbers(4, low=1, high=2), numbers(2, 4)), 2, True),
+    "scaled": (diffops.scaled, (numbers(4, 3), numbers(4)), 2, True),
+    "hamilton": (diffops.hamilton, (numbers(2, 4), numbers(3, 1, 4)), 2, True),
+    "Exp": (diffops.Exp, (numbers(2, 3),), 2, True),
+    "above_smallest": (lambda x: diffops.above_smallest(x)[0], (numbers(5),), 1, False),
+    "affine": (diffops.affine, (numbers(2, 3, 4), numbers(5, 4), numbers(5)), 1, False),
+    "affine without bias": (diffops.affine, (numbers(3, 4), numbers(5, 4)), 1, False),
+    "centered": (diffops.centered, (numbers(3, 2),), 1, False),
+    "lookup": (lambda x: diffops.lookup(x, GRID, GRID > 0, 2.0)[0], (numbers(4),), 1, False),
+    "logarithm": (lambda x: diffops.logarithm(x, "2"), (numbers(3, low=0.5, high=2),), 1, False),
+    "MulConstant": (lambda x: diffops.MulConstant(x, 2.5), (numbers(2, 3),), 1, False),
+    "pick": (lambda x: diffops.pick(x, PLACES), (numbers(4),), 1, False),
+    "rows": (lambda x: diffops.rows(x, PLACES), (numbers(4, 3),), 1, False),
+    "smooth": (diffops.smooth, (numbers(6),), 1, False),
+    "tridiagonal": (diffops.tridiagonal, (numbers(4), numbers(5, low=3, high=4), numbers(4), numbers(5)), 1, False),
+    "windows": (lambda x: diffops.windows(x, 3, 2), (numbers(7),), 1, False),
+}
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, jax.jit])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_derivatives_are_those_of_differences(name, wrap):
+    function, arguments, order, has_forward_mode = FUNCTIONS[name]
+    modes = ["fwd", "rev"] if has_forward_mode else ["rev"]
+    check_grads(wrap(function), arguments, order, modes)
+    if not has_forward_mode:
+        with pytest.raises(RuntimeError, match=f"{name.split()[0]}: forward mode needs a `#.jvp.` rule"):
+            jax.jvp(wrap(function), arguments, arguments)
+
+
+def test_linear_has_gradients_in_float32():
+    arguments = numbers(5, 4).astype("float32"), numbers(3, 4).astype("float32"), numbers(3).astype("float32")
+    check_grads(diffops.linear, arguments, 1, ["rev"], atol=1e-2, rtol=1e-2)
+
+
+@pytest.mark.parametrize("outer", [jax.jacfwd, jax.jacrev])
+@pytest.mark.parametrize("inner", [jax.jacfwd, jax.jacrev])
+def test_hessians_in_every_order_of_the_modes(outer, inner):
+    x, limit = arrays(3)
+
+    def hessian(f):
+        return jax.jit(outer(inner(lambda *arrays: (f(*arrays) ** 3).sum(), (0, 1)), (0, 1)))(x, limit)
+
+    for ours, theirs in zip(jax.tree.leaves(hessian(diffops.squash)), jax.tree.leaves(hessian(squash))):
+        numpy.testing.assert_allclose(ours, theirs, atol=1e-12)
+
+
+def test_linearize_and_transpose():
+    x, limit = arrays(4)
+    values, tangents = jax.linearize(diffops.squash, x, limit)
+    numpy.testing.assert_allclose(tangents(x, limit), jax.jvp(squash, (x, limit), (x, limit))[1], rtol=1e-12)
+    grads, = jax.linear_transpose(lambda x: tangents(x, jnp.zeros_like(limit)), x)(values)
+    numpy.testing.assert_allclose(grads, jax.vjp(lambda x: squash(x, limit), x)[1](values)[0], rtol=1e-12)
+
+
+def stacked(function, arguments, axes):
+    """Calls the function for each example."""
+    examples = range(next(x.shape[axis] for x, axis in zip(arguments, axes) if axis is not None))
+    calls = [[x if axis is None else jnp.take(x, i, axis) for x, axis in zip(arguments, axes)] for i in examples]
+    return jax.tree.map(lambda *outputs: jnp.stack(outputs), *[function(*call) for call in calls])
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_vmap_is_a_loop_over_examples(name):
+    function, arguments, _, has_forward_mode = FUNCTIONS[name]
+    random = numpy.random.default_rng(5)
+    count = len(arguments)
+    for mapped in itertools.product([False, True], repeat=count):
+        if not any(mapped):
+            continue
+        # Along the first axis and along the last.
+        axes = [(place % 2 and -1) if is_mapped else None for place, is_mapped in enumerate(mapped)]
+        scales = jnp.asarray(random.uniform(0.9, 1.1, 3))
+        given = [
+            x if axis is None else jnp.moveaxis(x * scales.reshape(3, *[1] * x.ndim), 0, axis)
+            for x, axis in zip(arguments, axes)
+        ]
+
+        def loss(*arguments):
+            return sum((output**2).sum() for output in jax.tree.leaves(function(*arguments)))
+
+        gradients = jax.grad(loss, tuple(range(count)))
+        bodies = [function, gradients]
+        if has_forward_mode:
+            bodies += [lambda *x: jax.jvp(function, x, x), jax.grad(lambda *x: gradients(*x)[0].sum(), tuple(range(count)))]
+        for body in bodies:
+            ours, theirs = jax.jit(jax.vmap(body, axes))(*given), stacked(body, given, axes)
+            for one, other in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
+                numpy.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-10)
+
+        # The gradient of all examples together, of which some arguments are shared.
+        def together(*arguments):
+            outputs = jax.vmap(function, axes)(*arguments)
+            return sum((output**2).sum() for output in jax.tree.leaves(outputs))
+
+        def apart(*arguments):
+            outputs = stacked(function, arguments, axes)
+            return sum((output**2).sum() for output in jax.tree.leaves(outputs))
+
+        ours, theirs = (jax.grad(f, tuple(range(count)))(*given) for f in (together, apart))
+        for one, other in zip(ours, theirs):
+            numpy.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-10)
+
+
+def test_vmap_of_vmap():
+    x, limit = numbers(2, 5, 3), numbers(5, low=0.5, high=2)
+    ours, theirs = (jax.vmap(jax.vmap(f), (0, None))(x, limit) for f in (diffops.squash, squash))
+    numpy.testing.assert_allclose(ours, theirs, rtol=1e-14)
+    systems = [array.reshape(2, 3, -1) for array in (numbers(24), numbers(30, low=3, high=4), numbers(24), numbers(30))]
+    flat = [array.reshape(6, -1) for array in systems]
+    ours, theirs = jax.vmap(jax.vmap(diffops.tridiagonal))(*systems), jax.vmap(diffops.tridiagonal)(*flat)
+    numpy.testing.assert_allclose(ours.reshape(6, -1), theirs)
+    # Examples of no elements, and no examples.
+    assert jax.vmap(diffops.squash, (0, None))(jnp.ones((3, 0)), jnp.ones(())).shape == (3, 0)
+    assert jax.vmap(diffops.smooth)(jnp.ones((0, 5))).shape == (0, 3)
+
+
+def test_calls_without_jit():
+    x, limit = arrays(9)
+    with jax.disable_jit():
+        numpy.testing.assert_allclose(diffops.squash(x, limit), squash(x, limit), rtol=1e-14)
+        numpy.testing.assert_allclose(jax.vmap(diffops.smooth)(x), [diffops.smooth(row) for row in x])
+    # Each number is another program.
+    for factor in numpy.linspace(0, 1, 5):
+        assert (diffops.MulConstant(x, float(factor)) == x * factor).all()
+
+
+def programs(function, *arguments):
+    """The programs of pullback in a function that JAX compiles."""
+    return re.findall(r'program = "([^"]*)"', jax.jit(function).lower(*arguments).as_text())
+
+
+def test_programs_run_without_python():
     x, limit = arrays(1)
-    numpy.testing.assert_allclose(jax.vmap(kernels.squash)(x, limit), squash(x, limit), rtol=1e-14)
+    for function in (diffops.squash, jax.grad(lambda x, limit: diffops.squash(x, limit).sum())):
+        text = jax.jit(function).lower(x, limit).as_text()
+        assert "@diffops" in text and "python" not in text
+    # One call for all examples of an elementwise function, and one that calls another for each.
+    assert programs(jax.vmap(diffops.squash), x, limit) == ["squash t t"]
+    assert programs(jax.vmap(diffops.smooth), x) == ["smooth t | batched 1"]
+    # Only the gradients that are needed.
+    grad = jax.grad(lambda x: diffops.affine(x, jnp.ones((2, 4)), jnp.ones(2)).sum())
+    assert programs(grad, x)[-1] == "affine t t t | gradient 1 100"
+
+
+def test_loops_and_branches_of_programs():
+    x, limit = arrays(6)
+
+    def repeated(f):
+        def loss(x, limit):
+            final, outputs = jax.lax.scan(lambda x, _: (f(x, limit), f(x, 2 * limit)), x, None, length=4)
+            final = jax.lax.cond(final.sum() > 0, lambda x: f(x, limit), lambda x: x, final)
+            return (final * outputs.sum(0)).sum()
+
+        return jax.jit(jax.value_and_grad(jax.checkpoint(loss), (0, 1)))(x, limit)
+
+    for ours, theirs in zip(jax.tree.leaves(repeated(diffops.squash)), jax.tree.leaves(repeated(squash))):
+        numpy.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, jax.jit])
+def test_values_that_a_program_computes(wrap):
+    x, places = numbers(4), jnp.asarray([[1, 3], [0, 0], [2, 1]])
+    assert (wrap(diffops.pick)(x, places[0]) == x[places[0]]).all()
+    assert (wrap(jax.vmap(diffops.pick, (None, 0)))(x, places) == x[places]).all()
+    grads = wrap(jax.grad(lambda x, places: (diffops.pick(x, places) ** 2).sum()))(x, places[0])
+    assert (grads == jnp.zeros(4).at[places[0]].set(2 * x[places[0]])).all()
+    # Integers have gradients of no bytes.
+    grads = wrap(jax.grad(lambda x, places: diffops.pick(x, places).sum(), (0, 1), allow_int=True))(x, places[0])
+    assert grads[1].dtype == jax.dtypes.float0 and grads[1].shape == (2,)
+    grids = jnp.stack([GRID, GRID[::-1]])
+    values, times = wrap(jax.vmap(diffops.lookup, (None, 0, 0, 0)))(x, grids, grids > 0, jnp.asarray([2.0, 3.0]))
+    expected = x[grids] * (grids > 0) * jnp.asarray([2.0, 3.0])[:, None, None]
+    numpy.testing.assert_allclose(values, expected, rtol=1e-14)
+    assert times.dtype == "int32" and times.tolist() == [[0, 1, 1, 2]] * 2
+    chosen, largest = wrap(diffops.rows)(places.astype("float64"), jnp.asarray([2, 0], "uint8"))
+    assert chosen.tolist() == [[2, 1], [1, 3]] and largest.tolist() == [2, 3]
+    factors = jnp.asarray([2.0, 0.5])
+    scaled = wrap(jax.vmap(diffops.MulConstant, (None, 0)))(x[None], factors)
+    assert (scaled == factors[:, None, None] * x[None]).all()
+    # A derivative that is not there is not zero.
+    with pytest.raises(TypeError, match="MulConstant: `constant` is a value, .*; pass `jax.lax.stop_gradient.constant.`"):
+        wrap(jax.grad(lambda factor: diffops.MulConstant(x[None], factor).sum()))(2.0)
+    still = wrap(jax.grad(lambda factor: diffops.MulConstant(factor * x[None], jax.lax.stop_gradient(factor)).sum()))
+    numpy.testing.assert_allclose(still(2.0), 2 * x.sum())
+
+
+def test_values_that_shapes_depend_on_are_static():
+    x = numbers(9)
+    with pytest.raises(ValueError, match="windows: the shape of an output depends on `k`, which is traced; .* `static_argnam"):
+        jax.jit(diffops.windows)(x, 3, 2)
+    assert jax.jit(diffops.windows, static_argnums=(1, 2))(x, 3, 2).shape == (4,)
+    assert diffops.windows(x, jnp.asarray(3), jnp.asarray(2)).shape == (4,)
+    sample = jax.jit(diffops.rows)(numbers(4, 3), jnp.asarray([1, 2]))[0]
+    assert (sample == numbers(4, 3)[1:3]).all()
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+def test_half_precision_is_computed_in_single(kind):
+    x, limit = (array.astype(kind) for array in arrays(7))
+    for wrap in (lambda f: f, jax.jit):
+        y = wrap(diffops.squash)(x, limit)
+        assert y.dtype == kind
+        expected = squash(x.astype("float32"), limit.astype("float32")).astype(kind)
+        numpy.testing.assert_array_equal(y, expected)
+        grads = wrap(jax.grad(lambda x, limit: diffops.squash(x, limit).sum(), (0, 1)))(x, limit)
+        theirs = jax.grad(lambda x, limit: squash(x, limit).sum(), (0, 1))(x, limit)
+        for ours, other in zip(grads, theirs):
+            assert ours.dtype == kind
+            numpy.testing.assert_allclose(ours.astype("float32"), other.astype("float32"), atol=0.1)
+    with pytest.raises(TypeError, match="squash: `limit` must be float32, not float64"):
+        diffops.squash(x, limit.astype("float64"))
+
+
+def test_numpy_and_numbers_beside_arrays_of_jax():
+    x, limit = arrays(8)
+    expected = squash(x, limit)
+    for one, other in ((x, numpy.asarray(limit)), (numpy.asarray(x), limit)):
+        numpy.testing.assert_allclose(diffops.squash(one, other), expected, rtol=1e-14)
+    numpy.testing.assert_allclose(jax.jit(lambda x: diffops.squash(x, 1.5))(x), squash(x, 1.5), rtol=1e-14)
+    assert jax.jit(lambda x: diffops.pick(x, numpy.array([0, 2])))(x[0]).tolist() == x[0, jnp.asarray([0, 2])].tolist()
+
+
+def in_a_new_process(program, *arguments, **variables):
+    command = [sys.executable, "-c", textwrap.dedent(program), *arguments]
+    found = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **variables})
+    assert found.returncode == 0, found.stderr
+    return found.stdout
+
+
+def test_exported_programs_run_in_another_process(tmp_path):
+    file = tmp_path / "program"
+    pytest.importorskip("flatbuffers", reason="JAX serializes programs with it")
+    check = jax.export.DisabledSafetyCheck.custom_call("diffops")
+    n, = jax.export.symbolic_shape("n")
+
+    def gradient(x, limit):
+        return jax.grad(lambda x: diffops.squash(x, limit).sum())(x)
+
+    shapes = jax.ShapeDtypeStruct((n, 3), "float32"), jax.ShapeDtypeStruct((3,), "float32")
+    exported = jax.export.export(jax.jit(gradient), disabled_checks=[check])(*shapes)
+    file.write_bytes(exported.serialize())
+    program = """
+        import pathlib, sys
+        import {}
+        import jax.export, jax.numpy as jnp
+        exported = jax.export.deserialize(pathlib.Path(sys.argv[1]).read_bytes())
+        print(exported.call(jnp.full((2, 3), 0.5), jnp.ones(3)).tolist())
+    """
+    for modules in ("jax, diffops", "diffops, jax"):
+        found = in_a_new_process(program.format(modules), file)
+        numpy.testing.assert_allclose(json.loads(found), jnp.full((2, 3), 1.25**-1.5), rtol=1e-6)
+
+
+def test_several_devices():
+    program = """
+        import jax, jax.numpy as jnp, diffops, numpy
+        from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+        try:
+            from jax import shard_map
+        except ImportError:
+            from jax.experimental.shard_map import shard_map
+        devices = jax.devices()
+        assert len(devices) == 2
+        mesh = Mesh(numpy.array(devices), ("examples",))
+
+        def squash(x, limit):
+            return x / jnp.sqrt(1 + (x / limit) ** 2)
+
+        x, limit, w = jnp.linspace(-2, 2, 24).reshape(4, 6), jnp.linspace(0.5, 2, 6), jnp.ones((3, 6))
+        for ours, theirs, other in ((diffops.squash, squash, limit), (diffops.linear, lambda x, w: x @ w.T, w)):
+            def mapped(f):
+                return shard_map(f, mesh=mesh, in_specs=(P("examples"), P()), out_specs=P("examples"))
+
+            def loss(f):
+                return lambda x, other: (mapped(f)(x, other) ** 2).sum()
+
+            for wrap in (lambda f: f, jax.jit):
+                found, expected = wrap(mapped(ours))(x, other), theirs(x, other)
+                numpy.testing.assert_allclose(found, expected, rtol=1e-5)
+                grads = wrap(jax.grad(loss(ours), (0, 1)))(x, other)
+                expected = jax.grad(lambda *given: (theirs(*given) ** 2).sum(), (0, 1))(x, other)
+                for one, two in zip(grads, expected):
+                    numpy.testing.assert_allclose(one, two, rtol=1e-4, atol=1e-5)
+            # Without `shard_map`, on an array that is on both devices.
+            sharded = jax.device_put(x, NamedSharding(mesh, P("examples")))
+            found = jax.jit(lambda x: ours(x, other) + 1)(sharded)
+            numpy.testing.assert_allclose(found, theirs(x, other) + 1, rtol=1e-5)
+            numpy.testing.assert_allclose(ours(sharded, other), theirs(x, other), rtol=1e-5)
+        numpy.testing.assert_allclose(jax.pmap(diffops.Exp)(x[:2]), jnp.exp(x[:2]), rtol=1e-6)
+        print("done")
+    """
+    assert in_a_new_process(program, XLA_FLAGS="--xla_force_host_platform_device_count=2") == "done\n"
 
 
 def test_outputs_and_values_of_every_kind():
     x = jnp.asarray([3.0, 1.0, 2.0])
     for wrap in (lambda f: f, jax.jit):
-        distances, place = wrap(kernels.above_smallest)(x)
+        distances, place = wrap(diffops.above_smallest)(x)
         assert distances.tolist() == [2, 0, 1] and place == 1
-    assert jax.grad(lambda x: (kernels.above_smallest(x)[0] ** 2).sum())(x).tolist() == [4, -6, 2]
-    doubled = jax.jit(lambda x: kernels.MulConstant(x, constant=2.0))(x[None])
+    assert jax.grad(lambda x: (diffops.above_smallest(x)[0] ** 2).sum())(x).tolist() == [4, -6, 2]
+    doubled = jax.jit(lambda x: diffops.MulConstant(x, constant=2.0))(x[None])
     assert doubled.tolist() == [[6, 2, 4]]
     a, w, b = jnp.ones((5, 4), "float32"), jnp.ones((3, 4), "float32"), jnp.ones(3, "float32")
-    assert kernels.linear(a, w).tolist() == (kernels.linear(a, w, b) - 1).tolist()
-    grads = jax.jit(jax.grad(lambda *inputs: kernels.linear(*inputs).sum(), (0, 1, 2)))(a, w, b)
+    assert diffops.linear(a, w).tolist() == (diffops.linear(a, w, b) - 1).tolist()
+    grads = jax.jit(jax.grad(lambda *inputs: diffops.linear(*inputs).sum(), (0, 1, 2)))(a, w, b)
     assert [grad.shape for grad in grads] == [a.shape, w.shape, b.shape]
 
 
 def test_mistakes_are_errors_in_the_words_of_the_function():
     a, w = jnp.ones((5, 4), "float32"), jnp.ones((3, 4), "float32")
     with pytest.raises(TypeError, match="linear: `weight` must be float32, not float64"):
-        kernels.linear(a, w.astype("float64"))
+        diffops.linear(a, w.astype("float64"))
     for wrap in (lambda f: f, jax.jit):
         with pytest.raises(ValueError, match=r"linear of input \[5, 4\], weight \[4, 3\]"):
-            wrap(kernels.linear)(a, w.T)
+            wrap(diffops.linear)(a, w.T)
     x = jnp.ones((2, 3))
     for wrap in (lambda f: f, jax.jit):
         with pytest.raises(TypeError, match="squash: `limit` must be float64, not float32"):
-            wrap(kernels.squash)(x, x.astype("float32"))
+            wrap(diffops.squash)(x, x.astype("float32"))
         with pytest.raises(TypeError, match="squash: `x` must be float32 or float64, not int64"):
-            wrap(kernels.squash)(jnp.arange(3), x)
-    # Values are no arrays of JAX.
-    with pytest.raises(TypeError, match="pick: `places`: .* traced array"):
-        jax.jit(kernels.pick)(x[0], jnp.asarray([0, 1]))
-    with pytest.raises(TypeError, match="MulConstant: `constant`: Abstract tracer"):
-        jax.grad(lambda constant: kernels.MulConstant(x, constant).sum())(2.0)
-    with pytest.raises(TypeError, match="linear: `weight` must be a jax.Array, not ndarray"):
-        kernels.linear(a, numpy.ones((3, 4), "float32"))
+            wrap(diffops.squash)(jnp.arange(3), x)
+    for wrap in (lambda f: f, jax.jit):
+        for places in ([0, 7], [0, -1]):
+            with pytest.raises(RuntimeError, match=r"pick of x \[3\]: .* out of bounds|pick: `places` .* negative"):
+                wrap(diffops.pick)(x[0], jnp.asarray(places)).block_until_ready()
+        with pytest.raises(TypeError, match="pick: `places` must be an array of integers"):
+            wrap(diffops.pick)(x[0], x[0])
+        with pytest.raises(RuntimeError, match="tridiagonal: the pivot 1 is zero"):
+            wrap(diffops.tridiagonal)(*[jnp.ones(length) for length in (2, 3, 2, 3)]).block_until_ready()
+    with pytest.raises(TypeError, match="squash: `limit` must be a jax.Array, not str"):
+        diffops.squash(x, "1")
+    with pytest.raises(TypeError, match="MulConstant: `constant`: .*str"):
+        diffops.MulConstant(x, "2")
     with pytest.raises(RuntimeError, match="the gradient of `linear` cannot be differentiated again"):
-        jax.grad(lambda a: jax.grad(lambda a: kernels.linear(a, w).sum())(a).sum())(a)
+        jax.grad(lambda a: jax.grad(lambda a: diffops.linear(a, w).sum())(a).sum())(a)

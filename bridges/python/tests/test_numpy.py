@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-import kernels
+import diffops
 import numpy
 import pytest
 
@@ -13,17 +13,17 @@ def test_values():
     expected = x / numpy.sqrt(1 + (x / 1.5) ** 2)
     limit = numpy.full((1, 1), 1.5)
     for array in (x, numpy.asfortranarray(x), x[:, ::-1], x[1:2], x.astype(">f8").astype("f8")):
-        result = kernels.squash(array, limit)
+        result = diffops.squash(array, limit)
         numpy.testing.assert_allclose(result, array / numpy.sqrt(1 + (array / 1.5) ** 2), rtol=1e-15)
     x.setflags(write=False)
-    numpy.testing.assert_allclose(kernels.squash(x, limit), expected, rtol=1e-15)
-    assert kernels.squash(x.astype("f4"), limit.astype("f4")).dtype == "float32"
-    assert kernels.squash(x[:0], limit).shape == (0, 4)
-    single = kernels.MulConstant(x, 2.0)
+    numpy.testing.assert_allclose(diffops.squash(x, limit), expected, rtol=1e-15)
+    assert diffops.squash(x.astype("f4"), limit.astype("f4")).dtype == "float32"
+    assert diffops.squash(x[:0], limit).shape == (0, 4)
+    single = diffops.MulConstant(x, 2.0)
     assert single.base is not None and single.flags.writeable
-    assert kernels.above_smallest(numpy.array([3.0, 1.0]))[1] == 1
+    assert diffops.above_smallest(numpy.array([3.0, 1.0]))[1] == 1
     for dtype in ("i8", "i4", "u1", "u8"):
-        assert kernels.pick(numpy.array([3.0, 1.0]), numpy.array([1, 1, 0], dtype)).tolist() == [1, 1, 3]
+        assert diffops.pick(numpy.array([3.0, 1.0]), numpy.array([1, 1, 0], dtype)).tolist() == [1, 1, 3]
 
 
 def test_unaligned_memory_is_copied():
@@ -31,11 +31,11 @@ def test_unaligned_memory_is_copied():
     x = raw[1:].view("f8")
     x[:] = [1, 2, 3, 4]
     assert not x.flags.aligned
-    numpy.testing.assert_allclose(kernels.MulConstant(x.reshape(2, 2), 2.0), [[2, 4], [6, 8]])
+    numpy.testing.assert_allclose(diffops.MulConstant(x.reshape(2, 2), 2.0), [[2, 4], [6, 8]])
 
 
 def test_results_outlive_what_they_were_computed_from():
-    results = [kernels.MulConstant(numpy.full((100, 100), float(i)), 2.0) for i in range(50)]
+    results = [diffops.MulConstant(numpy.full((100, 100), float(i)), 2.0) for i in range(50)]
     assert [result.min() for result in results] == [2.0 * i for i in range(50)]
 
 
@@ -50,27 +50,43 @@ def test_results_outlive_what_they_were_computed_from():
 )
 def test_mistakes_are_errors_in_the_words_of_the_function(x, text):
     with pytest.raises(TypeError) as raised:
-        kernels.squash(x, numpy.ones(1))
+        diffops.squash(x, numpy.ones(1))
     assert str(raised.value) == text
 
 
-@pytest.mark.parametrize("places", [[True], [0.5], [[0]], 0, []])
-def test_indices_are_integers_with_one_axis(places):
-    with pytest.raises(TypeError, match="pick: `places` must be an array of integers with one axis"):
-        kernels.pick(numpy.ones(3), numpy.asarray(places))
+@pytest.mark.parametrize(
+    ("places", "error", "text"),
+    [
+        ([True], TypeError, "must be an array of integers"),
+        ([0.5], TypeError, "must be an array of integers"),
+        ([], TypeError, "must be an array of integers"),
+        ([[0]], ValueError, r"must have 1 axis, not the shape \[1, 1\]"),
+        (0, ValueError, r"must have 1 axis, not the shape \[\]"),
+    ],
+)
+def test_indices_are_integers_with_one_axis(places, error, text):
+    with pytest.raises(error, match=f"pick: `places` {text}"):
+        diffops.pick(numpy.ones(3), numpy.asarray(places))
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
+def test_integers_have_any_width(kind):
+    x = numpy.array([3.0, 5.0])
+    values, times = diffops.lookup(x, numpy.array([[1, 0]], kind), numpy.array([[True, False]]), factor=2)
+    assert values.tolist() == [[10.0, 0.0]] and times.tolist() == [0, 1] and times.dtype == numpy.int32
 
 
 def test_a_shape_too_large_for_memory_is_an_error():
     # Together they would have 2⁴⁴ elements, of more bytes than a process has addresses.
     x, limit = numpy.ones((1 << 22, 1)), numpy.ones((1, 1 << 22))
     with pytest.raises(ValueError, match="squash of x .*: there is no memory for 17592186044416 elements of f64"):
-        kernels.squash(x, limit)
+        diffops.squash(x, limit)
 
 
 def test_gradients_without_a_framework():
     x, limit = numpy.linspace(-1, 2, 12).reshape(3, 4), numpy.full((1, 1), 1.5)
-    y, pull = kernels.vjp(kernels.squash, x, limit)
-    numpy.testing.assert_allclose(y, kernels.squash(x, limit))
+    y, pull = diffops.vjp(diffops.squash, x, limit)
+    numpy.testing.assert_allclose(y, diffops.squash(x, limit))
     grad_x, grad_limit = pull(numpy.ones_like(y))
     ratio = 1 + (x / 1.5) ** 2
     numpy.testing.assert_allclose(grad_x, ratio**-1.5)
@@ -80,14 +96,14 @@ def test_gradients_without_a_framework():
     numpy.testing.assert_allclose(pull(numpy.ones_like(y))[0], grad_x)
     x = before
     w = numpy.ones((2, 4), "f4")
-    _, pull = kernels.vjp(kernels.linear, x.astype("f4"), w)
+    _, pull = diffops.vjp(diffops.linear, x.astype("f4"), w)
     grads = pull(numpy.ones((3, 2), "f4"))
     assert [grad if grad is None else grad.shape for grad in grads] == [(3, 4), (2, 4), None]
-    (distances, place), pull = kernels.vjp(kernels.above_smallest, numpy.array([3.0, 1.0]))
+    (distances, place), pull = diffops.vjp(diffops.above_smallest, numpy.array([3.0, 1.0]))
     assert pull(distances).tolist() == [2, -2] and place == 1
     with pytest.raises(RuntimeError, match=r"shape \[2\] was started with a gradient of shape \[3\]"):
         pull(numpy.ones(3))
-    _, pull = kernels.vjp(kernels.polar, x, x + 3)
+    _, pull = diffops.vjp(diffops.polar, x, x + 3)
     grad_x, _ = pull(None, numpy.ones((3, 4)))
     numpy.testing.assert_allclose(grad_x, -(x + 3) / (x**2 + (x + 3) ** 2))
     for grads in ((), (x,), (x, x, x)):
@@ -95,19 +111,19 @@ def test_gradients_without_a_framework():
             pull(*grads)
     for function in (numpy.sin, lambda x: x, None):
         with pytest.raises(TypeError, match="vjp expects a function of a pullback module, got "):
-            kernels.vjp(function, x)
+            diffops.vjp(function, x)
 
 
 def test_neither_torch_nor_jax_is_imported():
-    program = "import kernels, numpy, sys; kernels.squash(numpy.ones(3), numpy.ones(1)); print({'torch', 'jax'} & set(sys.modules))"
+    program = "import diffops, numpy, sys; diffops.squash(numpy.ones(3), numpy.ones(1)); print({'torch', 'jax'} & set(sys.modules))"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "set()"
 
 
 def test_a_panic_is_reported_once():
     program = (
-        "import kernels, numpy\n"
-        "try: kernels.linear(numpy.ones((2, 3), 'f4'), numpy.ones((2, 2), 'f4'))\n"
+        "import diffops, numpy\n"
+        "try: diffops.linear(numpy.ones((2, 3), 'f4'), numpy.ones((2, 2), 'f4'))\n"
         "except ValueError as error: print(error)"
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -4,6 +4,7 @@
 //! The names are read with syn: cargo-public-api reads the JSON of rustdoc, which only a nightly compiler writes.
 
 mod examples;
+mod generated;
 mod shown;
 
 use std::collections::BTreeMap;
@@ -17,10 +18,9 @@ const HEAD: &str = "\
 // The public names of the crates, as their sources have them: items that can be reached from `lib.rs`, their
 // public fields and methods, and the traits that are implemented for them.
 //
-// It does not see what macros make: `apply` and the contexts of `#[custom_function]`, `#[derive(…)]`, types and
-// impls of `macro_rules!`, of which only the names are here if they are exported one by one; nor impls of
-// traits for types of other crates. Features and other conditions are ignored; what is `#[doc(hidden)]`
-// or for tests is left out.
+// What macros generate is in `tests/generated_api.txt`. It does not see derived traits, types and impls of
+// `macro_rules!`, of which only the names are here if they are exported one by one; nor impls of traits for types of
+// other crates. Features and other conditions are ignored; what is `#[doc(hidden)]` or for tests is left out.
 //
 // `UPDATE_EXPECT=1 cargo test --test it public_api` updates it.
 //

@@ -93,7 +93,7 @@ fn type_name(item: &ItemImpl) -> Option<String> {
 }
 
 /// Returns whether an impl is of a trait, and its public part, if there is one.
-fn of_impl(item: &ItemImpl) -> Option<(bool, String)> {
+pub(super) fn of_impl(item: &ItemImpl) -> Option<(bool, String)> {
     let mut item = item.clone();
     let is_of_trait = item.trait_.is_some();
     item.items.retain(|item| match item {

@@ -1,10 +1,13 @@
 //! The macro of `pullback-python`, documented there.
 
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{quote, quote_spanned};
+use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
-use syn::{Error, Ident, Path, Token, parse_macro_input, parse_quote};
+use syn::spanned::Spanned;
+use syn::token::Paren;
+use syn::{Error, Ident, Lit, LitBool, Path, Token, parenthesized, parse_macro_input, parse_quote};
 
 /// See `pullback_python::module`.
 #[proc_macro]
@@ -12,25 +15,79 @@ pub fn module(tokens: proc_macro::TokenStream) -> proc_macro::TokenStream {
     expand(&parse_macro_input!(tokens as Module)).into()
 }
 
-/// `kernels: linear, squash, MulConstant`.
+/// The functions that `Functions::of` adds to each module.
+const OWN: [&str; 4] = [
+    "get_num_threads",
+    "half_precision",
+    "set_num_threads",
+    "vjp",
+];
+
+/// `diffops: linear, squash, MulConstant(constant = 2.0)`.
 struct Module {
     name: Ident,
-    functions: Punctuated<Path, Token![,]>,
+    functions: Punctuated<Function, Token![,]>,
+}
+
+/// A function with default values of its parameters.
+struct Function {
+    path: Path,
+    defaults: Punctuated<Default, Token![,]>,
+}
+
+/// `constant = 2.0`
+struct Default {
+    name: Ident,
+    value: String,
+}
+
+impl Parse for Function {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let path = Path::parse_mod_style(input)?;
+        if !input.peek(Paren) {
+            let defaults = Punctuated::new();
+            return Ok(Self { path, defaults });
+        }
+        let inner;
+        parenthesized!(inner in input);
+        let defaults = Punctuated::parse_terminated(&inner)?;
+        Ok(Self { path, defaults })
+    }
+}
+
+impl Parse for Default {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let name = input.call(Ident::parse_any)?;
+        input.parse::<Token![=]>()?;
+        let minus = input.parse::<Option<Token![-]>>()?.map_or("", |_| "-");
+        let value = match input.parse::<Lit>()? {
+            Lit::Bool(LitBool { value: true, .. }) => "True".to_owned(),
+            Lit::Bool(_) => "False".to_owned(),
+            Lit::Int(number) => number.base10_digits().to_owned(),
+            Lit::Float(number) => number.base10_digits().to_owned(),
+            Lit::Str(text) => format!("{:?}", text.value()),
+            other => {
+                let text = "a default value is a number, `true`, `false` or a text";
+                return Err(Error::new_spanned(other, text));
+            }
+        };
+        let value = format!("{minus}{value}");
+        Ok(Self { name, value })
+    }
 }
 
 impl Parse for Module {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         let name = input.parse()?;
         if input.parse::<Option<Token![:]>>()?.is_none() {
-            return Err(input.error("begin with the module's name: `kernels: linear, squash`"));
+            return Err(input.error("begin with the module's name: `diffops: linear, squash`"));
         }
-        let functions = Punctuated::<Path, Token![,]>::parse_terminated(input)?;
+        let functions = Punctuated::<Function, Token![,]>::parse_terminated(input)?;
         if functions.is_empty() {
-            return Err(input.error("name the functions of the module: `kernels: linear, squash`"));
+            return Err(input.error("name the functions of the module: `diffops: linear, squash`"));
         }
-        // `Functions::of` adds `vjp` to each module.
-        let mut names = vec!["vjp".to_owned()];
-        for path in &functions {
+        let mut names: Vec<_> = OWN.map(str::to_owned).into();
+        for Function { path, .. } in &functions {
             let name = last(path).to_string();
             if names.contains(&name) {
                 let text =
@@ -51,17 +108,26 @@ fn last(path: &Path) -> &Ident {
 
 fn expand(module: &Module) -> TokenStream {
     let name = &module.name;
-    let functions = module.functions.iter().map(|path| {
+    let functions = module.functions.iter().map(|function| {
+        let Function { path, defaults } = function;
         let last = last(path);
         let function = callable(path, last);
         let name = last.to_string();
+        let defaults = defaults.iter().map(|Default { name, value }| {
+            let name = name.to_string();
+            quote!((#name, #value))
+        });
+        // Errors of types are at the function.
+        let variants = quote_spanned! {path.span()=>
+            (
+                (&&&Probe::<f32, _>::new(#function)).variant(),
+                (&&&Probe::<f64, _>::new(#function)).variant(),
+            ).variants()
+        };
         quote! {
             {
-                use ::pullback_python::__private::{ByElement, ByRank, Neither, Probe};
-                functions.add(#name, [
-                    (&&&Probe::<f32, _>::new(#function)).variant(),
-                    (&&&Probe::<f64, _>::new(#function)).variant(),
-                ])?;
+                use ::pullback_python::__private::{ByElement, ByRank, Found, Neither, Probe, Refused};
+                functions.add(#name, #variants, &[#(#defaults),*])?;
             }
         }
     });
@@ -94,16 +160,24 @@ mod tests {
 
     #[test]
     fn mistakes_are_errors() {
-        let first = "begin with the module's name: `kernels: linear, squash`";
+        let first = "begin with the module's name: `diffops: linear, squash`";
         let twice = "the module has a `squash` already; rename one in a `use … as …`";
         for (text, expected) in [
-            ("kernels: squash, ops::linear", None),
+            ("diffops: squash, ops::linear", None),
+            (
+                "diffops: squash(limit = -1.5, text = \"a\", flag = true)",
+                None,
+            ),
+            (
+                "diffops: squash(limit = 'a')",
+                Some("a default value is a number, `true`, `false` or a text"),
+            ),
             ("squash", Some(first)),
             ("squash, linear", Some(first)),
-            ("kernels: squash, linear, squash", Some(twice)),
-            ("kernels: squash, other::squash::<f64, Ix1>", Some(twice)),
+            ("diffops: squash, linear, squash", Some(twice)),
+            ("diffops: squash, other::squash::<f64, Ix1>", Some(twice)),
             (
-                "kernels: vjp",
+                "diffops: vjp",
                 Some("the module has a `vjp` already; rename one in a `use … as …`"),
             ),
         ] {

@@ -1,11 +1,13 @@
 """Calls the functions of an extension module with arrays of PyTorch, JAX and NumPy.
 
 The extension has the files of this package as texts, and imports each when it is first needed: those for a framework
-import that framework.
+import that framework. Operators of PyTorch and the handler of XLA are registered as soon as both the framework and the
+extension are imported, since a program that was exported has nothing but their names.
 """
 
 import importlib.abc
 import importlib.machinery
+import importlib.util
 import sys
 
 __path__ = []
@@ -35,6 +37,42 @@ class Sources(importlib.abc.MetaPathFinder, importlib.abc.ExecutionLoader):
         return self.texts[fullname.rpartition(".")[2]]
 
 
+class After(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Imports a framework as it is, and then calls `define`."""
+
+    def __init__(self, framework, define):
+        self.framework = framework
+        self.define = define
+        self.loader = None
+
+    def find_spec(self, fullname, path, target=None):
+        if fullname != self.framework:
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(fullname)
+        if spec is None or spec.loader is None:
+            return spec
+        self.loader, spec.loader = spec.loader, self
+        return spec
+
+    def create_module(self, spec):
+        return self.loader.create_module(spec)
+
+    def exec_module(self, module):
+        module.__spec__.loader = module.__loader__ = self.loader
+        self.loader.exec_module(module)
+        self.define()
+
+
 def add_sources(texts):
     """Lets `import` find these modules in this package."""
     sys.meta_path.append(Sources(texts))
+
+
+def after(framework, define):
+    """Calls `define` when a framework has been imported: now, or later."""
+    module = sys.modules.get(framework)
+    if module is not None and not getattr(module.__spec__, "_initializing", False):
+        define()
+    else:
+        sys.meta_path.insert(0, After(framework, define))

@@ -1,25 +1,56 @@
-"""A call of a function, and its gradients of any order, on arrays of NumPy.
+"""A call of a function, and its derivatives of any order in either mode, on arrays of NumPy.
 
-`Call` and `Gradients` are called in the same way: with arrays, and for each of them whether it requires a gradient.
-They return a recording, the outputs, and for each output that is an array whether it has a gradient.
+`Call`, `Tangents` and `Gradients` are called in the same way: with arrays, and for each of them whether it requires a
+gradient. They return a recording, the outputs, and for each output that is an array whether it has a gradient.
+
+All derivatives are gradients of tangents of a call, as the tangents of gradients are gradients of tangents: see
+`tangents_of`.
 """
+
+
+operators = {}  # for each function by its name, its operator of PyTorch, or None
 
 
 class Call:
     """A function with its arguments."""
 
-    __slots__ = ("arguments", "function")
+    __slots__ = ("arguments", "function", "indices")
 
-    def __init__(self, function, arguments):
+    def __init__(self, function, arguments, indices=()):
         self.function = function
         self.arguments = arguments
+        self.indices = indices  # the places of arguments that are passed after the tensors
 
-    def __call__(self, arrays, requires_grad):
-        return self.function.run(self.arguments, arrays, requires_grad)
+    def __call__(self, arrays, requires_grad, directions=()):
+        arguments = self.arguments
+        if self.indices:
+            arguments = list(arguments)
+            for place, array in zip(self.indices, arrays[self.count :]):
+                arguments[place] = array
+            arguments, arrays, requires_grad = tuple(arguments), self.drop(arrays), self.drop(requires_grad)
+            directions = [self.drop(direction) for direction in directions]
+        return self.function.run(arguments, arrays, requires_grad, directions)
 
     @property
     def name(self):
         return self.function.name
+
+    @property
+    def base(self):
+        return self
+
+    @property
+    def count(self):
+        """The number of tensors."""
+        return sum(self.arguments[place] is not None for place in self.function.places)
+
+    def drop(self, each):
+        """Returns what there is for each array without what there is for arrays of indices."""
+        return [*each[: self.count], *each[self.count + len(self.indices) :]] if self.indices else each
+
+    def pad(self, each):
+        """Returns what there is for each array, with None for arrays of indices."""
+        return [*each[: self.count], *[None] * len(self.indices), *each[self.count :]] if self.indices else each
 
     @property
     def differentiable(self):
@@ -29,15 +60,53 @@ class Call:
     def names(self):
         """The names of the arrays in errors."""
         names = self.function.arguments
-        return [names[place] for place in self.function.places if self.arguments[place] is not None]
+        places = [place for place in self.function.places if self.arguments[place] is not None]
+        return [names[place] for place in [*places, *self.indices]]
+
+    @property
+    def rows(self):
+        """For each array and for each output of an elementwise function, the length of its rows, None without rows."""
+        inputs, outputs = self.function.rows
+        given = [self.arguments[place] is not None for place in self.function.places]
+        return [row for row, is_given in zip(inputs, given) if is_given], outputs
+
+
+class Tangents:
+    """The outputs of a call, and then their tangents, as a function of its arrays and of the tangents of these."""
+
+    __slots__ = ("base", "call", "direction", "name")
+
+    def __init__(self, call, direction):
+        self.base = call.base
+        self.call = call  # a `Call`, or its `Tangents`
+        self.direction = direction  # for each array that `call` takes, whether it has a tangent
+        self.name = call.name
+
+    def __call__(self, arrays, requires_grad, directions=()):
+        return self.call(arrays, requires_grad, [self.direction, *directions])
+
+    @property
+    def differentiable(self):
+        outputs = self.call.differentiable
+        return [*outputs, *(kind for kind in outputs if kind is not None)]
+
+    def names(self):
+        names = self.call.names()
+        return [*names, *(f"tangent of {name}" for name, is_given in zip(names, self.direction) if is_given)]
+
+    @property
+    def rows(self):
+        inputs, outputs = self.call.rows
+        return [*inputs, *(row for row, is_given in zip(inputs, self.direction) if is_given)], [*outputs, *outputs]
 
 
 class Gradients:
     """The gradients of a call, as a function of its arrays and of the gradients of its outputs."""
 
-    __slots__ = ("call", "given", "inputs", "name", "needed")
+    __slots__ = ("base", "call", "given", "inputs", "name", "needed")
 
     def __init__(self, call, inputs, given, needed):
+        self.base = call.base
         self.call = call
         self.inputs = inputs  # the number of arrays that `call` takes
         self.given = given  # for each output of `call` that is an array, whether there is a gradient
@@ -53,16 +122,44 @@ class Gradients:
             recording = self.call(arrays[: self.inputs], [True] * self.inputs)[0]
         grads = iter(arrays[self.inputs :])
         grads = [next(grads) if given else None for given in self.given]
-        return recording.record_gradients(grads, self.needed)
+        recording, found, differentiable = recording.record_gradients(grads, self.base.drop(self.needed))
+        return recording, self.base.pad(found), self.base.pad(differentiable)
 
     def names(self):
         return [f"argument {place} of the gradient of {self.name}" for place in range(self.inputs + len(self.given))]
+
+    @property
+    def rows(self):
+        inputs, outputs = self.call.rows
+        return [*inputs, *(row for row, is_given in zip(outputs, self.given) if is_given)], inputs
 
 
 def gradients_of(call, arrays, grads, needed):
     """Returns the gradients as a call, and its arrays. A gradient that is None is undefined."""
     given = [grad is not None for grad in grads]
     return Gradients(call, len(arrays), given, needed), [*arrays, *(grad for grad in grads if grad is not None)]
+
+
+def tangents_of(call, arrays, tangents, run):
+    """Returns the tangents of the outputs that are arrays, by `run` of a call on arrays. A tangent that is None is zero.
+
+    Those of gradients are gradients again: for y = f(x), the tangents of the gradients Jᵀg along those of x and of g
+    are the gradients with respect to x of y and of its tangent Jt, whose gradients are the tangent of g, and g.
+    """
+    direction = [tangent is not None for tangent in tangents]
+    if not isinstance(call, Gradients):
+        outputs = run(Tangents(call, direction), [*arrays, *(tangent for tangent in tangents if tangent is not None)])
+        return outputs[len(call.differentiable) :]
+    inputs, count = call.call, call.inputs
+    grads, along = iter(arrays[count:]), iter(tangents[count:])
+    grads, along = zip(*[(next(grads), next(along)) if is_given else (None, None) for is_given in call.given])
+    arrays, needed = arrays[:count], call.needed
+    if any(direction[:count]):
+        inputs = Tangents(inputs, direction[:count])
+        arrays = [*arrays, *(tangent for tangent in tangents[:count] if tangent is not None)]
+        along = [*along, *grads]
+        needed = [*needed, *[False] * (len(arrays) - count)]
+    return run(*gradients_of(inputs, arrays, along, needed))[:count]
 
 
 def returned(outputs):

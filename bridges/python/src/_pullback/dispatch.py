@@ -4,20 +4,42 @@ import sys
 
 import numpy
 
-from .call import Call, returned
+from . import after
+from .call import Call, operators, returned
 
 functions = {}
-operators = {}
+# The places of arrays and the element type of each function, as what PyTorch 2.6 can trace.
+traced = {}
+
+
+def namespace():
+    """Returns the namespace of the operators: the module's name, without parts that repeat the one before."""
+    parts = __package__.split(".")[:-1]
+    return "_".join(part for before, part in zip(["", *parts], parts) if part != before)
+
+
+def define_operators():
+    from .operator import define
+    from .torch import connect_fast
+
+    connect_fast(functions)
+    operators.update((name, define(function, namespace())) for name, function in functions.items())
+
+
+def register_programs():
+    from . import xla  # noqa: F401
+
+
+def finish():
+    """Is called when `functions` has all functions of the module."""
+    for name, function in functions.items():
+        traced[name] = tuple(function.places), "float32" if "float32" in function.elements else "float64"
+    after("torch", define_operators)
+    after("jax", register_programs)
 
 
 def has_operator(name):
-    """Returns whether a function is in `operators`. All are added at once: `torch.compile` reads the dictionary once."""
-    if not operators:
-        from .operator import define
-
-        namespace = __package__.rpartition(".")[0].replace(".", "_")
-        operators.update((name, define(function, namespace)) for name, function in functions.items())
-    return operators[name] is not None
+    return operators.get(name) is not None
 
 
 # `torch.compile` runs `has_operator` while it reads `call`.
@@ -26,23 +48,73 @@ has_operator._dynamo_marked_constant = True
 
 def call(name, arguments):
     torch = sys.modules.get("torch")
-    jax = sys.modules.get("jax")
-    if torch is not None and torch.compiler.is_compiling() and not torch._C._are_functorch_transforms_active():
-        if has_operator(name) and any(isinstance(argument, torch.Tensor) for argument in arguments):
-            return returned(operators[name](*arguments))
     function = functions[name]
+    if torch is not None:
+        is_compiling = torch.compiler.is_compiling()
+        if not is_compiling:
+            found = function.fast(arguments)
+            if found is not NotImplemented:
+                return found
+        kinds = halves(torch, name, arguments)
+        if kinds:
+            return narrowed(torch, call(name, widened(torch, name, arguments)), kinds)
+        if is_compiling and not torch._C._are_functorch_transforms_active() and has_operator(name):
+            if any(isinstance(argument, torch.Tensor) for argument in arguments):
+                return returned(operators[name](*arguments))
+    jax = sys.modules.get("jax")
     arrays = [arguments[place] for place in function.places if arguments[place] is not None]
     for array in arrays:
         if torch is not None and isinstance(array, torch.Tensor):
             from .torch import apply
 
             return apply(Call(function, arguments), arrays)
-        if jax is not None and isinstance(array, jax.Array):
-            from .jax import apply
+    # A value too may be one that a program computes.
+    if jax is not None and any(isinstance(argument, jax.Array) for argument in arguments):
+        from .jax import apply
 
-            return apply(Call(function, arguments), arrays)
+        return apply(Call(function, arguments), arrays)
     check(Call(function, arguments), arrays, "a torch.Tensor, a jax.Array or a numpy.ndarray")
     return returned(function.run(arguments, arrays, [False] * len(arrays))[1])
+
+
+settings = {"half_precision": True}
+
+
+def half_precision(enabled):
+    """Sets whether functions take tensors of PyTorch of float16 and bfloat16: as float32, with outputs that are given
+    back in the type of the tensors, or as float32 if it is not the type of all. It is on; off, they are a TypeError.
+    """
+    settings["half_precision"] = bool(enabled)
+
+
+def halves(torch, name, arguments):
+    """Returns the element types of the tensors, if one is of 16 bits."""
+    if not settings["half_precision"]:
+        return None
+    tensors = [arguments[place] for place in traced[name][0] if isinstance(arguments[place], torch.Tensor)]
+    kinds = {tensor.dtype for tensor in tensors}
+    return kinds if torch.float16 in kinds or torch.bfloat16 in kinds else None
+
+
+def widened(torch, name, arguments):
+    """Returns the arguments with tensors of 32 bits for those of 16, or of 64 if the function has only those."""
+    places, element = traced[name]
+    kind = getattr(torch, element)
+
+    def wide(place, argument):
+        is_half = place in places and isinstance(argument, torch.Tensor)
+        is_half = is_half and argument.dtype in (torch.float16, torch.bfloat16)
+        return argument.to(kind) if is_half else argument
+
+    return tuple(wide(place, argument) for place, argument in enumerate(arguments))
+
+
+def narrowed(torch, outputs, kinds):
+    """Returns floats in the one type of the tensors, or else as float32."""
+    kind = next(iter(kinds)) if len(kinds) == 1 else torch.float32
+    outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+    is_float = [isinstance(output, torch.Tensor) and output.is_floating_point() for output in outputs]
+    return returned([output.to(kind) if wide else output for output, wide in zip(outputs, is_float)])
 
 
 def check(call, arrays, expected):

@@ -1,77 +1,100 @@
-"""Functions of the module in JAX: `custom_vjp` over `pure_callback`, of any order of differentiation."""
+"""Calls in JAX: of programs of XLA, which `xla` defines."""
 
 import jax
 import jax.numpy as jnp
 import numpy
 
-from .call import Gradients, returned
-from .shapes import of_outputs
+from .call import returned
+from .xla import MOST, OPERAND, Call, bind
+
+HALF = (jnp.float16, jnp.bfloat16)
 
 
 def apply(call, arrays):
-    for name, array in zip(call.names(), arrays):
-        if not isinstance(array, jax.Array):
-            raise TypeError(f"{call.name}: `{name}` must be a jax.Array, not {type(array).__name__}")
-    return returned(lifted(call, None)(*arrays))
+    function = call.function
+    places, kinds = function.places, function.stubs[0]
+    kind = next(array.dtype for array in arrays if hasattr(array, "dtype"))
+    half = kind in HALF
+    wide = jnp.float32 if "float32" in function.elements else jnp.float64
+    words, operands, arguments = [], [], []
+    for place, (name, argument) in enumerate(zip(function.arguments, call.arguments)):
+        if place in places:
+            value = None if argument is None else tensor(call, name, argument, kind)
+            if half and value is not None and value.dtype == kind:
+                value = value.astype(wide)
+        else:
+            value = plain(call, name, argument, kinds[place])
+        if isinstance(value, jax.Array):
+            operands.append(value)
+            arguments.append(OPERAND)
+            words.append("t" if place in places else "o")
+        else:
+            arguments.append(value)
+            words.append(word(call, value))
+    program = program_of(function, " ".join([function.name, *words]), tuple(arguments))
+    outputs = bind(program, operands)
+    if half:
+        outputs = [output.astype(kind) if output.dtype == wide else output for output in outputs]
+    return returned(outputs)
 
 
-def lifted(call, shapes):
-    """Returns a function of JAX's arrays that returns a tuple. `shapes` are the shapes of the outputs, or None."""
-
-    def host(*arrays):
-        arrays = [numpy.asarray(array) for array in arrays]
-        return tuple(written(output) for output in call(arrays, [False] * len(arrays))[1])
-
-    @jax.custom_vjp
-    def function(*arrays):
-        if not any(isinstance(array, jax.core.Tracer) for array in arrays):
-            return tuple(jnp.asarray(output) for output in host(*arrays))
-        return jax.pure_callback(host, shapes or shapes_of(arrays), *arrays, vmap_method="sequential")
-
-    def shapes_of(arrays):
-        # Errors of values are raised now, and not when the program runs.
-        call.function.check_values(call.arguments)
-        outputs = of_outputs(call, arrays, lambda array: array.dtype.name, jnp.broadcast_shapes, require)
-        if outputs is not None:
-            canonical = jax.dtypes.canonicalize_dtype
-            return tuple(jax.ShapeDtypeStruct(shape, canonical(kind)) for shape, kind in outputs)
-        # JAX needs shapes before there are values, and only a run of the function shows those that are not declared.
-        ones = [numpy.ones(array.shape, array.dtype) for array in arrays]
-        outputs = [numpy.asarray(output) for output in host(*ones)]
-        return tuple(jax.ShapeDtypeStruct(output.shape, output.dtype) for output in outputs)
-
-    def forward(*arrays):
-        return function(*arrays), arrays
-
-    def backward(arrays, grads):
-        # The gradients that JAX has for integers are of another type, and are not passed on.
-        grads = [grad for grad in grads if jnp.issubdtype(grad.dtype, jnp.floating)]
-        gradients = Zeroed(call, len(arrays), [True] * len(grads))
-        shapes = tuple(jax.ShapeDtypeStruct(array.shape, array.dtype) for array in arrays)
-        return lifted(gradients, shapes)(*arrays, *grads)
-
-    function.defvjp(forward, backward)
-    return function
+programs = {}  # by their texts
 
 
-def require(condition, text):
-    if not condition:
-        raise ValueError(text())
+def program_of(function, text, arguments):
+    """Returns the program of a text."""
+    if text not in programs:
+        if len(programs) >= MOST:
+            programs.clear()
+        programs[text] = Call(function, arguments, text)
+    return programs[text]
 
 
-def written(output):
-    """Converts an output to a type that JAX has: of 32 bits, unless 64 are enabled."""
-    array = numpy.asarray(output)
-    return array.astype(jax.dtypes.canonicalize_dtype(array.dtype))
+def tensor(call, name, argument, kind):
+    """Returns an argument as an array of JAX. A number has the element type of the others."""
+    if isinstance(argument, jax.Array):
+        return argument
+    if isinstance(argument, numpy.ndarray):
+        return jnp.asarray(argument)
+    if isinstance(argument, (int, float)) and not isinstance(argument, bool):
+        return jnp.asarray(argument, kind)
+    raise TypeError(f"{call.name}: `{name}` must be a jax.Array, not {type(argument).__name__}")
 
 
-class Zeroed(Gradients):
-    """Gradients with zeros for those that are undefined."""
+def plain(call, name, argument, kind):
+    """Returns a value as an operand, if it is an array, or else as a value of Python."""
+    if isinstance(argument, (list, tuple)) and any(isinstance(item, jax.Array) for item in argument):
+        argument = jnp.stack(argument)
+    if kind == "IndexArray" and isinstance(argument, (list, tuple)):
+        argument = numpy.asarray(argument)
+    if isinstance(argument, (numpy.ndarray, numpy.generic)) and not argument.ndim:
+        return argument.item()
+    if isinstance(argument, numpy.ndarray):
+        array = jnp.asarray(argument)
+        if array.dtype != argument.dtype and (numpy.asarray(array) != argument).any():
+            raise ValueError(f"{call.name}: `{name}` has numbers of 64 bits, which JAX has only with `jax_enable_x64`")
+        return array
+    # The shape of an output may depend on an integer, so it is read now if it can be.
+    concrete = isinstance(argument, jax.Array) and not isinstance(argument, jax.core.Tracer)
+    if concrete and not argument.ndim and jnp.issubdtype(argument.dtype, jnp.integer):
+        return argument.item()
+    return argument
 
-    def __init__(self, call, inputs, given):
-        super().__init__(call, inputs, given, [True] * inputs)
 
-    def __call__(self, arrays, requires_grad, recording=None):
-        recording, grads, differentiable = super().__call__(arrays, requires_grad, recording)
-        filled = [numpy.zeros_like(array) if grad is None else grad for array, grad in zip(arrays, grads)]
-        return recording, filled, differentiable
+def word(call, value):
+    """Returns a value as it is in the text of a program."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return f"i{int(value)}"
+    if isinstance(value, float):
+        return f"f{float(value)!r}"
+    if isinstance(value, str):
+        return f"s{value.encode().hex()}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ",".join(word(call, item) for item in value)
+    # Its own error names the parameter and the type that it has.
+    call.function.check_values(call.arguments)
+    raise TypeError(f"{call.name}: a value of type {type(value).__name__}")

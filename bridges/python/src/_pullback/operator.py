@@ -70,8 +70,9 @@ def define(function, namespace):
         call, inputs = split(arguments)
         check(call, inputs)
         known = of_outputs(call, inputs, dtype, torch.broadcast_shapes, torch._check_value)
+        device = inputs[0].device if inputs else None
         if known is not None:
-            return [torch.empty(shape, dtype=getattr(torch, kind)) for shape, kind in known]
+            return [torch.empty(shape, dtype=getattr(torch, kind), device=device) for shape, kind in known]
         # Only a run of the function shows the shapes of other outputs: on ones, and with zeros for indices.
         shown = list(arguments)
         for place, argument in enumerate(arguments):
@@ -80,7 +81,7 @@ def define(function, namespace):
                 shown[place] = numpy.full(shape, place in places, dtype(argument))
         call, arrays = split(shown)
         found = call(arrays, [False] * len(arrays))[1]
-        return [torch.empty(output.shape, dtype=getattr(torch, output.dtype.name)) for output in found]
+        return [torch.empty(output.shape, dtype=getattr(torch, output.dtype.name), device=device) for output in found]
 
     # A parameter that is used does not begin with an underscore in Rust.
     parameters += ", Tensor[] _grads, bool[] _there, bool[] _needed"
@@ -99,7 +100,7 @@ def define(function, namespace):
     @gradients.register_fake
     def _(*arguments):
         tensors = split(arguments[:-3])[1]
-        return [torch.empty(of.shape, dtype=of.dtype) for of, is_needed in zip(tensors, arguments[-1]) if is_needed]
+        return [torch.empty_like(of, memory_format=torch.contiguous_format) for of, is_needed in zip(tensors, arguments[-1]) if is_needed]
 
     def setup(ctx, inputs, output):
         ctx.save_for_backward(*[value if isinstance(value, torch.Tensor) else None for value in inputs])

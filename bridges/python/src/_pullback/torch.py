@@ -3,50 +3,94 @@
 import sys
 
 import torch
+from torch.autograd import forward_ad
+from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 from torch._C._autograd import _get_current_graph_task_keep_graph as keeps_graph
-from torch._C._autograd import _top_saved_tensors_default_hooks as saved_tensors_hooks
 
-from .call import gradients_of, returned
+from . import connect
+from .call import Call, gradients_of, operators, returned, tangents_of
+
+# Without it, as in PyTorch 2.6, a call under such hooks keeps its recording: more memory, the same gradients.
+saved_tensors_hooks = getattr(torch._C._autograd, "_top_saved_tensors_default_hooks", lambda ignore_is_tracing: None)
+
+
+def is_mapped(tensor):
+    """Returns whether a tensor is a gradient of `is_grads_batched` or `vectorize`, or depends on one."""
+    return tensor is not None and torch._C._functorch.is_legacy_batchedtensor(tensor)
+
+
+def in_forward_mode():
+    """Returns whether tensors may have tangents."""
+    return forward_ad._current_level >= 0
 
 
 def arrays_of(call, tensors):
+    if torch._C._len_torch_dispatch_stack():
+        check_modes(call)
     try:
         return [tensor.detach().numpy() for tensor in tensors]
     except (AttributeError, RuntimeError, TypeError):
         check(call, tensors)
+        for name, tensor in zip(call.names(), tensors):
+            if tensor.is_meta:
+                raise ValueError(f"{call.name}: `{name}` is a meta tensor, which has no elements")
+            if has_own_dispatch(tensor):
+                kind = type(tensor).__name__
+                raise TypeError(f"{call.name}: `{name}` is a {kind}, whose elements only its own operations can read")
         # PyTorch negates the imaginary part of a conjugate only when its elements are needed.
         return [tensor.detach().resolve_neg().numpy() for tensor in tensors]
 
 
-def plain(call, grad):
-    """Returns a gradient as a dense tensor without a pending negation."""
-    if torch._C._functorch.is_legacy_batchedtensor(grad):
-        raise RuntimeError(
-            f"backward of {call.name}: one gradient at a time, not those of `is_grads_batched` or `vectorize`; "
-            "`torch.vmap` of `torch.autograd.grad` computes many"
+def check_modes(call):
+    """Raises an error while PyTorch traces a program: the outputs would be constants of the program."""
+    modes = {type(mode).__name__ for mode in _get_current_dispatch_mode_stack()}
+    if modes & {"ProxyTorchDispatchMode", "FakeTensorMode", "FunctionalTensorMode"}:
+        raise NotImplementedError(
+            f"{call.name}: PyTorch traces the function, and its gradients of the first order, as operators; it does not "
+            "trace other derivatives"
         )
+
+
+def needs_operator(tensors):
+    """Returns whether PyTorch, or a type of tensors, sees operators in place of values."""
+    # Operators lose tangents.
+    return not in_forward_mode() and (
+        torch._C._len_torch_dispatch_stack() > 0
+        or any(isinstance(x, torch.Tensor) and (x.is_meta or has_own_dispatch(x)) for x in tensors)
+    )
+
+
+def has_own_dispatch(tensor):
+    return type(tensor).__torch_dispatch__ is not torch._C._disabled_torch_dispatch_impl
+
+
+def plain(grad):
+    """Returns a gradient as a dense tensor without a pending negation."""
     if grad.layout is not torch.strided:
         grad = grad.to_dense()
     return grad.resolve_neg()
 
 
-def no_forward_mode(ctx, *tangents):
-    raise NotImplementedError(
-        f"{ctx.call.name}: forward mode is not supported; use `torch.func.jacrev` or `torch.autograd.functional.jvp`, "
-        "which need only gradients"
-    )
+def along(call, tensors, tangents, run):
+    """Returns the tangents of the outputs, None for those without a gradient."""
+    found = iter(tangents_of(call, tensors, tangents, run))
+    found = [kind if kind is None else (next(found), kind) for kind in call.differentiable]
+    return returned([tangent[0] if tangent and tangent[1] else None for tangent in found])
 
 
 def check(call, tensors):
     """Raises an error for a tensor that cannot be an array of NumPy."""
+    is_meta = any(isinstance(tensor, torch.Tensor) and tensor.is_meta for tensor in tensors)
     for name, tensor in zip(call.names(), tensors):
         if not isinstance(tensor, torch.Tensor):
             raise TypeError(f"{call.name}: `{name}` must be a torch.Tensor, not {type(tensor).__name__}")
-        if tensor.device.type != "cpu":
+        if tensor.device.type not in ("cpu", "meta"):
             raise ValueError(
                 f"{call.name}: `{name}` is on {tensor.device}; the function runs on the CPU: pass `{name}.cpu()`, and "
                 "its gradient is moved back"
             )
+        if tensor.is_meta != is_meta:
+            raise ValueError(f"{call.name}: `{name}` is on {tensor.device}, and another argument is on meta")
         if tensor.layout is not torch.strided:
             raise TypeError(f"{call.name}: `{name}` has the layout {tensor.layout}; pass `{name}.to_dense()`")
         if tensor.is_nested:
@@ -56,18 +100,20 @@ def check(call, tensors):
 
 
 class Node(torch.autograd.Function):
-    jvp = staticmethod(no_forward_mode)
-
     @staticmethod
     def forward(ctx, call, recording, *tensors):
         ctx.set_materialize_grads(False)
         ctx.call = call
+        if in_forward_mode():
+            ctx.save_for_forward(*tensors)
         requires_grad = ctx.needs_input_grad[2:]
         arrays = arrays_of(call, tensors)
         if recording is None:
             recording, outputs, differentiable = call(arrays, requires_grad)
         else:
             recording, outputs, differentiable = call(arrays, requires_grad, recording)
+        if in_forward_mode():
+            differentiable = call.differentiable
         results = []
         for output, kind in zip(outputs, differentiable):
             if hasattr(output, "dtype"):
@@ -87,28 +133,58 @@ class Node(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, *grads):
-        tensors = ctx.saved_tensors
+        tensors, recording = ctx.saved_tensors, ctx.recording
+        if recording is not None:
+            found = recording.fast(tensors, grads, ctx.needs_input_grad)
+            if found is not NotImplemented:
+                if not keeps_graph():
+                    ctx.recording = None
+                return found
+            if not recording.holds(tensors):
+                recording = None
         requires_grad = ctx.needs_input_grad[2:]
         grads = [grad for grad, kind in zip(grads, ctx.differentiable) if kind is not None]
-        grads = [None if grad is None else plain(ctx.call, grad) for grad in grads]
+        grads = [None if grad is None else plain(grad) for grad in grads]
         if torch._C._are_functorch_transforms_active():
             from . import transforms
 
             # Under `vmap`, gradients have values only in the innermost call.
             call, tensors = gradients_of(ctx.call, tensors, grads, requires_grad)
             return (None, None, *transforms.Node.apply(call, *tensors))
-        recording = ctx.recording
+        if any(map(is_mapped, grads)):
+            return (None, None, *outputs_of(*gradients_of(ctx.call, tensors, grads, requires_grad)))
         if recording is None:
             recording = ctx.call(arrays_of(ctx.call, tensors), requires_grad)[0]
-        if not torch.is_grad_enabled():
+        if not torch.is_grad_enabled() and not in_forward_mode():
             arrays = [None if grad is None else grad.numpy() for grad in grads]
             found = recording.gradients(arrays, requires_grad)
             if not keeps_graph():
                 ctx.recording = None
             return (None, None, *[None if grad is None else torch.from_numpy(grad) for grad in found])
         call, tensors = gradients_of(ctx.call, tensors, grads, requires_grad)
-        found = node(call.name, "Gradient").apply(call, recording, *tensors)
+        found = node(call.name, "Gradients").apply(call, recording, *tensors)
         return (None, None, *(found if isinstance(found, tuple) else (found,)))
+
+    @staticmethod
+    def jvp(ctx, call, recording, *tangents):
+        return along(ctx.call, ctx.saved_tensors, tangents, outputs_of)
+
+
+class Fast(Node):
+    """The node of a call that Rust has made: see `Function.fast`."""
+
+    @staticmethod
+    def forward(ctx, ran, _, *tensors):
+        function, values, recording, outputs, differentiable = ran
+        ctx.set_materialize_grads(False)
+        ctx.call = Call(function, values)
+        constant = [output for output, kind in zip(outputs, differentiable) if not kind and hasattr(output, "dtype")]
+        if constant:
+            ctx.mark_non_differentiable(*constant)
+        ctx.save_for_backward(*tensors)
+        ctx.differentiable = differentiable
+        ctx.recording = recording if saved_tensors_hooks(True) is None else None
+        return returned(outputs)
 
 
 nodes = {}
@@ -120,6 +196,23 @@ def node(name, suffix=""):
     if key not in nodes:
         nodes[key] = type(key, (Node,), {})
     return nodes[key]
+
+
+def connect_fast(functions):
+    """Prepares `Function.fast`, if this PyTorch has what it needs."""
+    eval_frame = torch._C._dynamo.eval_frame
+    if not hasattr(eval_frame, "get_eval_frame_callback"):
+        return
+    # Each returns whether something is active that has to see a call.
+    modes = [
+        torch._C._are_functorch_transforms_active,
+        torch._C._len_torch_dispatch_stack,
+        eval_frame.get_eval_frame_callback,
+    ]
+    connect(torch, modes)
+    for name, function in functions.items():
+        # Without the frame of `Function.apply`, which sees to transforms.
+        function.connect(super(torch.autograd.Function, type(name, (Fast,), {})).apply)
 
 
 def untraced(function):
@@ -142,5 +235,18 @@ def apply(call, tensors):
     if torch._C._are_functorch_transforms_active():
         from . import transforms
 
-        return transforms.apply(call, tensors)
+        call, tensors = transforms.with_indices(call, tensors)
+        return returned(transforms.Node.apply(call, *tensors))
+    if needs_operator(tensors) and (operator := operators.get(call.name)) is not None:
+        return returned(operator(*call.arguments))
     return node(call.name).apply(call, None, *tensors)
+
+
+def outputs_of(call, tensors):
+    """Returns the outputs of a call as a tuple."""
+    if any(map(is_mapped, tensors)):
+        from . import transforms
+
+        return transforms.of_gradients(call, tensors)
+    found = node(call.name, type(call).__name__).apply(call, None, *tensors)
+    return found if isinstance(found, tuple) else (found,)

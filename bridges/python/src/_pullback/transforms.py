@@ -6,15 +6,15 @@ gradient, which runs the function again.
 
 import torch
 
-from .call import gradients_of, returned
-from .torch import arrays_of, no_forward_mode, untraced
+from .call import Call, Gradients, gradients_of, operators
+from .torch import along, arrays_of, needs_operator, outputs_of, untraced
 
 
 class Node(torch.autograd.Function):
-    jvp = staticmethod(no_forward_mode)
-
     @staticmethod
     def forward(call, *tensors):
+        if needs_operator(tensors) and (found := by_operator(call, tensors)) is not None:
+            return found
         outputs = call(arrays_of(call, tensors), [False] * len(tensors))[1]
         return tuple(torch.from_numpy(output) if hasattr(output, "dtype") else output for output in outputs)
 
@@ -23,6 +23,7 @@ class Node(torch.autograd.Function):
         ctx.call, *tensors = inputs
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(*tensors)
+        ctx.save_for_forward(*tensors)
         constant = [output for output, kind in zip(outputs, ctx.call.differentiable) if not kind]
         ctx.mark_non_differentiable(*[output for output in constant if isinstance(output, torch.Tensor)])
 
@@ -35,16 +36,109 @@ class Node(torch.autograd.Function):
         return None, *Node.apply(call, *tensors)
 
     @staticmethod
-    def vmap(info, in_dims, call, *tensors):
-        def example(index):
-            pairs = zip(tensors, in_dims[1:])
-            return Node.apply(call, *[x if axis is None else x.select(axis, index) for x, axis in pairs])
+    @untraced
+    def jvp(ctx, call, *tangents):
+        return along(ctx.call, ctx.saved_tensors, tangents, lambda call, tensors: Node.apply(call, *tensors))
 
-        if info.batch_size == 0:
-            raise ValueError(f"{call.name}: vmap of an empty batch, so the shapes of the outputs are unknown")
-        examples = zip(*[example(index) for index in range(info.batch_size)])
-        outputs = [joined(call.name, each) for each in examples]
-        return tuple(outputs), tuple(0 if isinstance(output, torch.Tensor) else None for output in outputs)
+    @staticmethod
+    def vmap(info, in_dims, call, *tensors):
+        return mapped(call, tensors, in_dims[1:], info.batch_size, lambda call, tensors: Node.apply(call, *tensors))
+
+
+def by_operator(call, tensors):
+    """Returns the outputs of a function or of its gradients by an operator; None if there is none."""
+    of = call.call if isinstance(call, Gradients) else call
+    operator = operators.get(call.name)
+    if not isinstance(of, Call) or operator is None:
+        return None
+    given = iter(tensors)
+    arguments = [
+        next(given) if place in of.function.places and argument is not None else argument
+        for place, argument in enumerate(of.arguments)
+    ]
+    for place in of.indices:
+        arguments[place] = next(given)
+    if call is of:
+        return tuple(operator(*arguments))
+    gradients = getattr(getattr(torch.ops, operator.namespace), f"{operator._opname}_gradients")
+    needed = of.drop(call.needed)
+    found = iter(gradients(*arguments, list(given), call.given, needed))
+    return tuple(of.pad([next(found) if is_needed else None for is_needed in needed]))
+
+
+def mapped(call, tensors, axes, count, run):
+    """Returns the outputs for `count` examples, which are along an axis of each tensor, or None if it is the same for
+    all; and the axes of examples of the outputs.
+    """
+    if can_broadcast(call.base):
+        return broadcast(call, tensors, axes, count, run)
+    if count == 0:
+        raise ValueError(f"{call.name}: vmap of an empty batch, so the shapes of the outputs are unknown")
+
+    def example(index):
+        pairs = zip(tensors, axes)
+        return run(call, [x if axis is None else x.select(axis, index) for x, axis in pairs])
+
+    examples = zip(*[example(index) for index in range(count)])
+    outputs = [joined(call.name, each) for each in examples]
+    return tuple(outputs), tuple(0 if isinstance(output, torch.Tensor) else None for output in outputs)
+
+
+def can_broadcast(call):
+    """Returns whether examples are another axis of elements: not if a value has an entry for each element."""
+    function = call.function
+    values = (call.arguments[place] for place in range(len(call.arguments)) if place not in function.places)
+    return function.elementwise and all(isinstance(value, (bool, int, float, str, type(None))) for value in values)
+
+
+def broadcast(call, tensors, axes, count, run):
+    """Returns the outputs of an elementwise function by one call, in which examples are the first axis."""
+    inputs, outputs = call.rows
+    # The number of axes without those of examples and of rows.
+    ranks = [x.ndim - (axis is not None) - (row is not None) for x, axis, row in zip(tensors, axes, inputs)]
+    most = max(ranks[: call.base.count])
+    # Derivatives have the shapes of tensors and outputs, and so these have the axis of examples.
+    is_plain = isinstance(call, Call)
+    aligned, shapes = [], []
+    for x, axis, rank in zip(tensors, axes, ranks):
+        if axis is not None:
+            x = x.movedim(axis, 0)
+        elif not is_plain:
+            x = x.expand(count, *x.shape)
+        shapes.append(x.shape)
+        if axis is not None or not is_plain:
+            x = x.reshape(count, *[1] * (most - rank), *x.shape[1:])
+        aligned.append(x)
+    found = run(call, aligned)
+    if isinstance(call, Gradients):
+        found = [grad if grad is None else grad.reshape(shape) for grad, shape in zip(found, shapes)]
+    return tuple(found), tuple(None if output is None else 0 for output in found)
+
+
+def of_gradients(call, tensors):
+    """Returns the outputs of a call for the gradients of `is_grads_batched` and `vectorize`, which PyTorch maps in an
+    older way: its tensors hide an axis.
+    """
+    is_mapped = torch._C._functorch.is_legacy_batchedtensor
+    # The depth of the maps is known from that of the next one.
+    depth = torch._C._vmapmode_increment_nesting() - 1
+    torch._C._vmapmode_decrement_nesting()
+    axes = [0 if is_mapped(x) else None for x in tensors]
+    tensors = [x if axis is None else torch._remove_batch_dim(x, depth, 1, 0) for x, axis in zip(tensors, axes)]
+    count = next(len(x) for x, axis in zip(tensors, axes) if axis == 0)
+    outputs, axes = mapped(call, tensors, axes, count, outputs_of)
+    return tuple(x if axis is None else torch._add_batch_dim(x, axis, depth) for x, axis in zip(outputs, axes))
+
+
+def with_indices(call, tensors):
+    """Returns the call and its tensors such that arrays of indices are among them, for those that a transform maps."""
+    places = [
+        place
+        for place, argument in enumerate(call.arguments)
+        if place not in call.function.places and isinstance(argument, torch.Tensor)
+    ]
+    values = tuple(place in places or argument for place, argument in enumerate(call.arguments))
+    return Call(call.function, values, places), [*tensors, *(call.arguments[place] for place in places)]
 
 
 def joined(name, examples):
@@ -55,7 +149,3 @@ def joined(name, examples):
     if any(isinstance(example, torch.Tensor) or example != examples[0] for example in examples):
         raise ValueError(f"{name}: under vmap, an output that is not a tensor must be the same for all examples")
     return examples[0]
-
-
-def apply(call, tensors):
-    return returned(Node.apply(call, *tensors))

@@ -1,0 +1,47 @@
+"""The checks that the module has for its author's tests, on all functions of the module."""
+
+import diffops
+import numpy
+import pytest
+
+random = numpy.random.default_rng(3)
+
+
+def numbers(*shape, low=-2.0, high=2.0):
+    return random.uniform(low, high, shape)
+
+
+CASES = {
+    "Exp": (numbers(2, 3),),
+    "MulConstant": (numbers(2, 3), 2.5),
+    "above_smallest": (numpy.array([3.0, 1.0, 2.0]),),
+    "affine": (numbers(2, 3, 4), numbers(5, 4), numbers(5)),
+    "centered": (numbers(3, 2),),
+    "hamilton": (numbers(2, 4), numbers(1, 4)),
+    "linear": (numbers(2, 3).astype("f"), numbers(4, 3).astype("f"), None),
+    "logarithm": (numbers(3, low=0.5), "2"),
+    "lookup": (numbers(4), numpy.array([[1, 3], [0, 3]]), numpy.array([[True, False], [True, True]]), 2.0),
+    "pick": (numbers(4), numpy.array([1, 3, 1])),
+    "polar": (numbers(4, low=0.5), numbers(4)),
+    "rows": (numbers(4, 3), numpy.array([1, 3, 1])),
+    "scaled": (numbers(4, 3), numbers(4)),
+    "smooth": (numbers(6),),
+    "squash": (numbers(2, 3), numbers(2, 1, low=0.5)),
+    "tridiagonal": (numbers(4), numbers(5, low=5.0, high=6.0), numbers(4), numbers(5)),
+    "windows": (numbers(7), 3, 2),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_all_checks_pass(name):
+    diffops.testing.check(getattr(diffops, name), *CASES[name])
+
+
+def test_no_function_is_left_out():
+    with pytest.raises(AssertionError, match="no arguments for .*squash"):
+        diffops.testing.check_all({name: case for name, case in CASES.items() if name != "squash"})
+
+
+def test_a_function_that_is_not_smooth_fails():
+    with pytest.raises(Exception, match="Jacobian mismatch"):
+        diffops.testing.check(diffops.above_smallest, numpy.array([1.0, 1.0 + 1e-9, 3.0]))
