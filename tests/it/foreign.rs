@@ -345,13 +345,12 @@ fn a_panic_without_a_text_has_a_message() {
     assert_eq!(panic_text(&5), "a panic without a text");
 }
 
-fn cube(inputs: &[AnyTensor]) -> Result<Vec<AnyTensor>, Error> {
-    let x = inputs[0].to_tensor::<f64>().expect("of f64");
-    Ok(vec![(&x * &x * &x).into()])
-}
-
 #[test]
 fn directions_are_nested() {
+    let cube = |inputs: &[AnyTensor]| {
+        let x = inputs[0].to_tensor::<f64>().expect("of f64");
+        Ok::<_, Error>(vec![(&x * &x * &x).into()])
+    };
     let x = || AnyTensor::from(array![1.0, 2.0]);
     let ones = || Some(AnyTensor::from(array![1.0, 1.0]));
     // x³ along 1, along 1: 6x.
