@@ -1,4 +1,4 @@
-//! Tensors of PyTorch, read and made through the C functions of `DLPack`, which PyTorch has from version 2.10.
+//! Tensors of PyTorch, read and made through the C functions of `DLPack`, which newer versions of PyTorch have.
 
 #![allow(unsafe_code, reason = "each block has its argument")]
 
