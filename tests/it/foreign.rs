@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, Weak};
 use std::thread;
 use std::time::Duration;
 
-use pullback::foreign::{Recording, panic_text};
+use pullback::foreign::{Recording, along, panic_text};
 use pullback::ndarray::{Array1, Array2, Axis, arr0, array, s};
 use pullback::prelude::*;
-use pullback::{AnyTensor, Backward, ErrorKind};
+use pullback::{AnyTensor, Backward, Error, ErrorKind};
 
 use crate::functions::{Square, SquareOnce};
 
@@ -343,4 +343,52 @@ fn only_the_needed_gradients_are_returned() {
 #[test]
 fn a_panic_without_a_text_has_a_message() {
     assert_eq!(panic_text(&5), "a panic without a text");
+}
+
+#[test]
+fn directions_are_nested() {
+    let cube = |inputs: &[AnyTensor]| {
+        let x = inputs[0].to_tensor::<f64>().expect("of f64");
+        Ok::<_, Error>(vec![(&x * &x * &x).into()])
+    };
+    let x = || AnyTensor::from(array![1.0, 2.0]);
+    let ones = || Some(AnyTensor::from(array![1.0, 1.0]));
+    // x³ along 1, along 1: 6x.
+    let (values, tangents) = along(vec![x()], vec![ones()], |inputs| {
+        let (mut values, tangents) = along(inputs.to_vec(), vec![ones()], cube)?;
+        values.extend(tangents);
+        Ok::<_, Error>(values)
+    })
+    .unwrap();
+    let found: Vec<_> = values
+        .iter()
+        .chain(&tangents)
+        .map(|found| numbers(Some(found)))
+        .collect();
+    assert_eq!(found, [[1.0, 8.0], [3.0, 12.0], [3.0, 12.0], [6.0, 12.0]]);
+}
+
+#[test]
+fn a_function_without_a_rule_is_differentiated_by_two_passes() {
+    let square = |inputs: &[AnyTensor]| {
+        let x = inputs[0].to_tensor::<f64>().expect("of f64");
+        Ok::<_, Error>(vec![Square::apply(&x).into()])
+    };
+    let x = || AnyTensor::from(array![1.0, 2.0]);
+    let (_, tangents) = along(vec![x()], some(array![1.0, 3.0]), square).unwrap();
+    assert_eq!(numbers(tangents.first()), [2.0, 12.0]);
+    // An input without a tangent, and one that the output does not depend on.
+    let (_, tangents) = along(vec![x(), x()], vec![None, Some(x())], square).unwrap();
+    assert_eq!(numbers(tangents.first()), [0.0, 0.0]);
+
+    let once = |inputs: &[AnyTensor]| {
+        let x = inputs[0].to_tensor::<f64>().expect("of f64");
+        let x: Tensor1<f64> = x.into_dimensionality().expect("one axis");
+        Ok::<_, Error>(vec![SquareOnce::apply(&x).into()])
+    };
+    let error = along(vec![x()], some(array![1.0, 3.0]), once).unwrap_err();
+    assert!(
+        matches!(error.kind(), ErrorKind::NeitherMode { .. }),
+        "{error}"
+    );
 }

@@ -1,4 +1,4 @@
-//! Tensors of PyTorch, read and made through the C functions of DLPack, which PyTorch has from version 2.10.
+//! Tensors of PyTorch, read and made through the C functions of `DLPack`, which newer versions of PyTorch have.
 
 #![allow(unsafe_code, reason = "each block has its argument")]
 
@@ -11,7 +11,7 @@ use pullback::{AnyTensor, Element, ElementType, TensorD};
 use pyo3::prelude::*;
 use pyo3::{ffi, intern};
 
-/// Version 1 of DLPack, as `dlpack.h` has it.
+/// Version 1 of `DLPack`, as `dlpack.h` has it.
 mod c {
     use std::ffi::{c_int, c_void};
 
@@ -94,7 +94,7 @@ impl Exchange {
         let Some(capsule) = kind.getattr_opt(intern!(py, "__dlpack_c_exchange_api__"))? else {
             return Ok(None);
         };
-        // SAFETY: it is an object, and the name is that of DLPack's capsules; for any other object, it returns null.
+        // SAFETY: it is an object, and the name is that of `DLPack`'s capsules; for any other object, it returns null.
         let table = unsafe { ffi::PyCapsule_GetPointer(capsule.as_ptr(), NAME.as_ptr()) };
         let Some(table) = NonNull::new(table.cast::<c::Exchange>()) else {
             return Err(PyErr::fetch(py));

@@ -6,12 +6,14 @@ use pyo3::exceptions::{PyNotImplementedError, PyRuntimeError, PyTypeError, PyVal
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyBool, PyTuple};
 
 use crate::argument::{Given, Value, dtype};
+use crate::dlpack::Memory;
 use crate::export::{Prepared, Variant, element_types};
 use crate::output::Returned;
 use crate::recording::Recording;
+use crate::torch::Torch;
 use crate::{array, panics, torch};
 
 /// A function, for the element types that it has a variant for.
@@ -241,50 +243,21 @@ impl Function {
             return refused();
         };
         torch.follow_threads(py)?;
-        let inputs = this.entry.signature.inputs;
         let arguments: Vec<Bound<'_, PyAny>> = arguments.iter().collect();
-        let mut memories = Vec::with_capacity(inputs.len());
-        let mut objects = Vec::with_capacity(inputs.len());
-        let mut names = Vec::with_capacity(inputs.len());
-        let mut given = Vec::with_capacity(inputs.len());
-        for (input, argument) in inputs.iter().zip(&arguments) {
-            let name = input.name;
-            let value = if !input.tensor {
-                Value::Object(argument)
-            } else if argument.is_none() {
-                Value::Tensor(None)
-            } else {
-                let Some(memory) = torch.read(argument)? else {
-                    return refused();
-                };
-                memories.push(memory);
-                objects.push(argument);
-                names.push(name);
-                Value::Tensor(Some(objects.len() - 1))
-            };
-            given.push(Given { name, value });
-        }
-        if objects.is_empty() || !torch.is_plain(py)? {
+        let Some(plain) = this.plain(torch, &arguments)? else {
+            return refused();
+        };
+        if plain.objects.is_empty() || !torch.is_plain(py)? {
             return refused();
         }
-        let mut requires_grad = vec![false; objects.len()];
+        let mut requires_grad = vec![false; plain.objects.len()];
         if torch.is_grad_enabled(py)? {
-            for (requires_grad, object) in requires_grad.iter_mut().zip(&objects) {
+            for (requires_grad, object) in requires_grad.iter_mut().zip(&plain.objects) {
                 *requires_grad = object.getattr(intern!(py, "requires_grad"))?.is_truthy()?;
             }
         }
-        let mut tensors = Vec::with_capacity(objects.len());
-        for (memory, object) in memories.iter().zip(&objects) {
-            // A formula never has the tensors in its hands, and its recording is not used without `Recording::holds`.
-            let is_owned = !this.entry.signature.elementwise;
-            let owner = is_owned.then(|| object.call_method0(intern!(py, "detach")));
-            let owner = owner.transpose()?.map(Bound::unbind);
-            #[allow(unsafe_code, reason = "see the safety argument")]
-            // SAFETY: `objects` keep the memory alive during the call, and the owner after it, unless PyTorch gives the
-            // tensor other memory: then the recording is not used, see `Recording::holds`.
-            tensors.push(unsafe { memory.tensor(owner) });
-        }
-        let prepared = this.prepared(py, &names, &tensors, &given)?;
+        let (tensors, names) = (this.tensors(&plain)?, plain.names);
+        let prepared = this.prepared(py, &names, &tensors, &plain.given)?;
         let call = Tensors { names, tensors };
         let (recording, returned, outputs) =
             this.run_on(py, call, prepared, &requires_grad, &[])?;
@@ -302,21 +275,11 @@ impl Function {
             };
         }
         let recording = Recording {
-            memories,
+            memories: plain.memories,
             tensors: differentiable.iter().map(Option::is_some).collect(),
             ..this.recording(recording, &requires_grad, &differentiable)
         };
-        // Values alone, since a node that holds its tensors may be held by them.
-        let values = inputs.iter().zip(&arguments).map(|(input, argument)| {
-            if input.tensor && !argument.is_none() {
-                true.into_pyobject(py)
-                    .map(|held| held.to_owned().into_any())
-            } else {
-                Ok(argument.clone())
-            }
-        });
-        let values = values.collect::<Result<Vec<_>, _>>()?;
-        let values = PyTuple::new(py, values)?;
+        let values = this.values(py, &arguments)?;
         let ran = (
             slf,
             values,
@@ -324,10 +287,85 @@ impl Function {
             PyTuple::new(py, outputs)?,
             differentiable,
         );
-        let ran = ran.into_pyobject(py)?.into_any();
-        let mut arguments = vec![ran, py.None().into_bound(py)];
-        arguments.extend(objects.into_iter().cloned());
-        node.bind(py).call1(PyTuple::new(py, arguments)?)
+        let mut of_node = vec![ran.into_pyobject(py)?.into_any(), py.None().into_bound(py)];
+        of_node.extend(plain.objects.into_iter().cloned());
+        node.bind(py).call1(PyTuple::new(py, of_node)?)
+    }
+}
+
+/// The arguments of a call on plain tensors of PyTorch.
+struct Plain<'a, 'py> {
+    given: Vec<Given<'a, 'py>>,
+    names: Vec<&'static str>,
+    objects: Vec<&'a Bound<'py, PyAny>>,
+    memories: Vec<Memory>,
+}
+
+impl Function {
+    /// Reads the arguments of a call; `None` if a tensor is not plain.
+    fn plain<'a, 'py>(
+        &self,
+        torch: &Torch,
+        arguments: &'a [Bound<'py, PyAny>],
+    ) -> PyResult<Option<Plain<'a, 'py>>> {
+        let inputs = self.entry.signature.inputs;
+        let mut plain = Plain {
+            given: Vec::with_capacity(inputs.len()),
+            names: Vec::with_capacity(inputs.len()),
+            objects: Vec::with_capacity(inputs.len()),
+            memories: Vec::with_capacity(inputs.len()),
+        };
+        for (input, argument) in inputs.iter().zip(arguments) {
+            let name = input.name;
+            let value = if !input.tensor {
+                Value::Object(argument)
+            } else if argument.is_none() {
+                Value::Tensor(None)
+            } else {
+                let Some(memory) = torch.read(argument)? else {
+                    return Ok(None);
+                };
+                plain.names.push(name);
+                plain.objects.push(argument);
+                plain.memories.push(memory);
+                Value::Tensor(Some(plain.objects.len() - 1))
+            };
+            plain.given.push(Given { name, value });
+        }
+        Ok(Some(plain))
+    }
+
+    /// Returns the tensors of a call, on the memory of PyTorch's.
+    fn tensors(&self, plain: &Plain<'_, '_>) -> PyResult<Vec<AnyTensor>> {
+        let pairs = plain.memories.iter().zip(&plain.objects);
+        let tensors = pairs.map(|(memory, object)| {
+            // A formula never has the tensors in its hands, and its recording is not used without `Recording::holds`.
+            let is_owned = !self.entry.signature.elementwise;
+            let owner = is_owned.then(|| object.call_method0(intern!(object.py(), "detach")));
+            let owner = owner.transpose()?.map(Bound::unbind);
+            #[allow(unsafe_code, reason = "see the safety argument")]
+            // SAFETY: `objects` keep the memory alive during the call, and the owner after it, unless PyTorch gives the
+            // tensor other memory: then the recording is not used, see `Recording::holds`.
+            Ok(unsafe { memory.tensor(owner) })
+        });
+        tensors.collect()
+    }
+
+    /// Returns the values alone, with `True` for each tensor: a node that holds its tensors may be held by them.
+    fn values<'py>(
+        &self,
+        py: Python<'py>,
+        arguments: &[Bound<'py, PyAny>],
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let inputs = self.entry.signature.inputs.iter().zip(arguments);
+        let values = inputs.map(|(input, argument)| {
+            if input.tensor && !argument.is_none() {
+                PyBool::new(py, true).to_owned().into_any()
+            } else {
+                argument.clone()
+            }
+        });
+        PyTuple::new(py, values.collect::<Vec<_>>())
     }
 }
 
@@ -484,14 +522,11 @@ impl From<Error> for Failed {
 }
 
 type Outcome = Result<Vec<AnyTensor>, Failed>;
+type Run<'f> = dyn FnOnce(&[AnyTensor]) -> Outcome + 'f;
 
 /// Returns the outputs of `function` at the first of `tensors`, and their derivatives along the others: see
 /// [`Function::run`].
-fn along_each(
-    tensors: &[AnyTensor],
-    directions: &[Vec<bool>],
-    function: Box<dyn FnOnce(&[AnyTensor]) -> Outcome + '_>,
-) -> Outcome {
+fn along_each(tensors: &[AnyTensor], directions: &[Vec<bool>], function: Box<Run<'_>>) -> Outcome {
     let Some((direction, inner)) = directions.split_last() else {
         return function(tensors);
     };

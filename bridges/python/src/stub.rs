@@ -2,10 +2,12 @@
 
 use std::fmt::Write;
 
+use pullback::InputSignature;
 use pullback::catalogue::Entry;
 use pyo3::PyResult;
 use pyo3::exceptions::PyImportError;
 
+use crate::argument::Parameter;
 use crate::export::{Variant, element_types};
 
 pub(crate) struct Definition {
@@ -52,35 +54,9 @@ pub(crate) fn definition(
         .iter()
         .map(|(input, _)| python_name(input.name))
         .collect();
-    let wrong = |parameter: &str, text: &str| {
-        let text = format!("{name}: the default value of `{parameter}`: {text}");
-        Err(PyImportError::new_err(text))
-    };
-    let mut default_of: Vec<Option<&str>> = vec![None; inputs.len()];
-    for (parameter, value) in defaults {
-        match inputs
-            .iter()
-            .position(|(input, _)| input.name == *parameter)
-        {
-            None => return wrong(parameter, "there is no such parameter"),
-            Some(place) if inputs[place].0.tensor => return wrong(parameter, "it is a tensor"),
-            Some(place) => default_of[place] = Some(value),
-        }
-    }
-    // In Python, only the last parameters may be left out.
-    let is_optional =
-        |place: &usize| inputs[*place].1.stub.ends_with("None") || default_of[*place].is_some();
-    let optional = (0..inputs.len()).rev().take_while(is_optional).count();
-    if let Some(place) = (0..inputs.len() - optional).find(|&place| default_of[place].is_some()) {
-        return wrong(inputs[place].0.name, "a parameter without one follows");
-    }
-    let default = |place: usize| {
-        if place + optional >= inputs.len() {
-            format!(" = {}", default_of[place].unwrap_or("None"))
-        } else {
-            String::new()
-        }
-    };
+    let defaults = python_defaults(name, &inputs, defaults)?;
+    let default =
+        |place: usize| defaults[place].map_or(String::new(), |value| format!(" = {value}"));
     let parameters = names.iter().enumerate();
     let parameters: Vec<String> = parameters
         .map(|(place, name)| format!("{name}{}", default(place)))
@@ -157,6 +133,48 @@ pub(crate) fn definition(
         annotated.join(", ")
     );
     Ok(Definition { source, docs, stub })
+}
+
+/// Returns the default value of each parameter in Python, for the last parameters: the given ones, and `None` for those
+/// that are optional.
+fn python_defaults<'a>(
+    name: &str,
+    inputs: &[(&InputSignature, &Parameter)],
+    given: &[(&str, &'a str)],
+) -> PyResult<Vec<Option<&'a str>>> {
+    let wrong = |parameter: &str, text: &str| {
+        let text = format!("{name}: the default value of `{parameter}`: {text}");
+        Err(PyImportError::new_err(text))
+    };
+    let optional = inputs
+        .iter()
+        .map(|(_, parameter)| parameter.stub.ends_with("None"));
+    let mut defaults: Vec<_> = optional
+        .map(|is_optional| is_optional.then_some("None"))
+        .collect();
+    for (parameter, value) in given {
+        match inputs
+            .iter()
+            .position(|(input, _)| input.name == *parameter)
+        {
+            None => return wrong(parameter, "there is no such parameter"),
+            Some(place) if inputs[place].0.tensor => return wrong(parameter, "it is a tensor"),
+            Some(place) => defaults[place] = Some(*value),
+        }
+    }
+    // In Python, only the last parameters may be left out.
+    if let Some(last) = defaults.iter().rposition(Option::is_none) {
+        for (parameter, _) in given {
+            if inputs[..last]
+                .iter()
+                .any(|(input, _)| input.name == *parameter)
+            {
+                return wrong(parameter, "a parameter without one follows");
+            }
+        }
+        defaults[..last].fill(None);
+    }
+    Ok(defaults)
 }
 
 /// Appends an underscore to a keyword of Python.

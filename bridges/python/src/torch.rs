@@ -30,7 +30,7 @@ pub(crate) struct Torch {
 
 static TORCH: PyOnceLock<Option<Torch>> = PyOnceLock::new();
 
-/// Returns what is used of PyTorch, if it is imported and has the functions of DLPack.
+/// Returns what is used of PyTorch, if it is imported and has the functions of `DLPack`.
 pub(crate) fn get(py: Python<'_>) -> Option<&'static Torch> {
     TORCH.get(py)?.as_ref()
 }

@@ -41,6 +41,15 @@ def dtype(tensor):
     return str(tensor.dtype).removeprefix("torch.")
 
 
+def add(name, parameters, function, fake):
+    """Defines an operator of tensors on the CPU. `torch.library.custom_op` would be slower to call: it compares inputs
+    with outputs, which here never share memory.
+    """
+    torch.library.define(name, f"({parameters}) -> Tensor[]", tags=torch.Tag.pt2_compliant_tag)
+    torch.library.impl(name, "CPU", function)
+    torch.library.register_fake(name, fake)
+
+
 def define(function, namespace):
     """Returns the operator of a function, or None if an output is of a type that operators cannot return."""
     kinds, outputs = function.stubs
@@ -59,14 +68,15 @@ def define(function, namespace):
         values = tuple(place in given or argument for place, argument in enumerate(arguments))
         return Call(function, values), tensors
 
-    @torch.library.custom_op(operator, mutates_args=(), schema=f"({parameters}) -> Tensor[]")
     def forward(*arguments):
+        found = function.fast(arguments)
+        if found is not NotImplemented:
+            return [found] if isinstance(found, torch.Tensor) else list(found)
         call, tensors = split(arguments)
         outputs = call(arrays_of(call, tensors), [False] * len(tensors))[1]
         return [torch.from_numpy(output) for output in outputs]
 
-    @forward.register_fake
-    def _(*arguments):
+    def fake(*arguments):
         call, inputs = split(arguments)
         check(call, inputs)
         known = of_outputs(call, inputs, dtype, torch.broadcast_shapes, torch._check_value)
@@ -83,10 +93,10 @@ def define(function, namespace):
         found = call(arrays, [False] * len(arrays))[1]
         return [torch.empty(output.shape, dtype=getattr(torch, output.dtype.name), device=device) for output in found]
 
+    add(operator, parameters, forward, fake)
     # A parameter that is used does not begin with an underscore in Rust.
     parameters += ", Tensor[] _grads, bool[] _there, bool[] _needed"
 
-    @torch.library.custom_op(f"{operator}_gradients", mutates_args=(), schema=f"({parameters}) -> Tensor[]")
     def gradients(*arguments):
         *arguments, grads, there, needed = arguments
         call, tensors = split(arguments)
@@ -97,10 +107,12 @@ def define(function, namespace):
         found = [(of, grad) for of, grad, is_needed in found if is_needed]
         return [torch.zeros_like(of) if grad is None else torch.from_numpy(grad) for of, grad in found]
 
-    @gradients.register_fake
-    def _(*arguments):
+    def fake_gradients(*arguments):
         tensors = split(arguments[:-3])[1]
         return [torch.empty_like(of, memory_format=torch.contiguous_format) for of, is_needed in zip(tensors, arguments[-1]) if is_needed]
+
+    add(f"{operator}_gradients", parameters, gradients, fake_gradients)
+    gradients = getattr(getattr(torch.ops, namespace), f"{name}_gradients").default
 
     def setup(ctx, inputs, output):
         ctx.save_for_backward(*[value if isinstance(value, torch.Tensor) else None for value in inputs])
@@ -116,5 +128,5 @@ def define(function, namespace):
         found = iter(gradients(*arguments, [grad for grad in grads if grad is not None], there, needed))
         return tuple(next(found) if is_needed else None for is_needed in ctx.needs_input_grad)
 
-    forward.register_autograd(backward, setup_context=setup)
+    torch.library.register_autograd(operator, backward, setup_context=setup)
     return getattr(getattr(torch.ops, namespace), name).default
