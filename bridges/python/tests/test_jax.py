@@ -10,6 +10,7 @@ import textwrap
 
 import jax
 import jax.export
+import jax.flatten_util
 import jax.numpy as jnp
 import diffops
 import numpy
@@ -165,6 +166,21 @@ def test_vmap_is_a_loop_over_examples(name):
         ours, theirs = (jax.grad(f, tuple(range(count)))(*given) for f in (together, apart))
         for one, other in zip(ours, theirs):
             numpy.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["affine", "lookup", "rows", "smooth", "tridiagonal"])
+def test_jacobians_are_the_gradients_of_each_row(name):
+    function, arguments, _, _ = FUNCTIONS[name]
+    places = tuple(range(len(arguments)))
+    ours = jax.jit(jax.jacrev(function, places))(*arguments)
+    outputs, pull = jax.vjp(function, *arguments)
+    flat, restore = jax.flatten_util.ravel_pytree(outputs)
+    rows = [pull(restore(row)) for row in jnp.eye(flat.size)]
+    # The outputs one after the other, each with a Jacobian for each argument.
+    each = [[jacobians[place] for jacobians in (ours if isinstance(outputs, (list, tuple)) else [ours])] for place in places]
+    for place, x in enumerate(arguments):
+        found = jnp.concatenate([jacobian.reshape(-1, *x.shape) for jacobian in each[place]])
+        numpy.testing.assert_allclose(found, jnp.stack([row[place] for row in rows]), rtol=1e-12, atol=1e-12)
 
 
 def test_vmap_of_vmap():
