@@ -16,7 +16,7 @@ from building import BRIDGES, build
 
 @pytest.fixture(scope="module")
 def wheel():
-    (path,) = (BRIDGES / "target/wheels").glob("diffops-*.whl")
+    (path,) = (BRIDGES / "target/dist").glob("diffops-*.whl")
     with zipfile.ZipFile(path) as file:
         yield path, {name: file.read(name) for name in file.namelist()}
 
