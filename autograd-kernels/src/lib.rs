@@ -78,8 +78,8 @@ pub use self::{
         real::{GELU_TANH, GELU_TANH_BOUND, Literal, Plain},
     },
     elementwise::{
-        Blocks, Elements, Entries, Evaluation, Formula, Item, Loops, MOST_NUMBERS, Place, Unary,
-        UnaryLoops, entries, evaluate, evaluate_reduced, evaluate_sums, from_plain, held,
+        Blocks, Elements, Entries, Evaluation, Formula, Item, Loops, MOST_NUMBERS, Place, Side,
+        Unary, UnaryLoops, entries, evaluate, evaluate_reduced, evaluate_sums, from_plain, held,
         list_value, plain, plain_row, pulled_back, put, row, unary,
     },
     loops::{

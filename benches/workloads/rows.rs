@@ -43,7 +43,8 @@ pub fn run(filter: &Filter) {
     let leaf = |x: &Array2<f32>| Tensor::from(x.view()).set_requires_grad(true);
     let leaves = [leaf(&w), leaf(&p)];
     let mut by_hand = ByHand::new(w, p);
-    ours(&leaves, ones());
+    let gradient = Tensor::from(Array2::ones((ROWS, 3)));
+    ours(&leaves, &gradient);
     by_hand.run();
     for (leaf, limits) in leaves.iter().zip(&by_hand.gradients) {
         let gradient = leaf.grad().expect("a gradient");
@@ -58,7 +59,7 @@ pub fn run(filter: &Filter) {
             for leaf in &leaves {
                 leaf.zero_grad();
             }
-            ours(&leaves, ones())
+            ours(&leaves, &gradient)
         },
         || by_hand.run(),
     );
@@ -72,14 +73,11 @@ fn values(period: usize, size: f32) -> Array2<f32> {
     })
 }
 
-fn ones() -> Array2<f32> {
-    Array2::ones((ROWS, 3))
-}
-
-fn ours([w, p]: &[Tensor2<f32>; 2], gradient: Array2<f32>) -> [Duration; 2] {
+fn ours([w, p]: &[Tensor2<f32>; 2], gradient: &Tensor2<f32>) -> [Duration; 2] {
     let (forward, turned) = timed(|| rotate(w, p));
     let (backward, ()) = timed(|| {
-        turned.backward_with(gradient).expect("the graph is whole");
+        let pass = Backward::of(&turned).seed(gradient);
+        pass.run().expect("the graph is whole");
         drop(turned);
     });
     [forward, backward]

@@ -36,7 +36,8 @@ pub fn run(filter: &Filter) {
         Tensor::from(tau.view()).set_requires_grad(true),
     );
     let mut by_hand = ByHand::new(v, x, tau);
-    ours(&leaves, ones());
+    let gradient = Tensor::from(Array2::ones((STEPS, CHANNELS)));
+    ours(&leaves, &gradient);
     by_hand.run();
     let all = [
         (leaves.0.grad().map(Array1::into_dyn), &by_hand.of_v),
@@ -55,24 +56,21 @@ pub fn run(filter: &Filter) {
             leaves.0.zero_grad();
             leaves.1.zero_grad();
             leaves.2.zero_grad();
-            ours(&leaves, ones())
+            ours(&leaves, &gradient)
         },
         || by_hand.run(),
     );
     report_both("scan/leaky", ours, limit, ("ms", 1e6));
 }
 
-fn ones() -> Array2<f32> {
-    Array2::ones((STEPS, CHANNELS))
-}
-
 fn ours(
     (v, x, tau): &(Tensor1<f32>, Tensor2<f32>, Tensor1<f32>),
-    gradient: Array2<f32>,
+    gradient: &Tensor2<f32>,
 ) -> [Duration; 2] {
     let (forward, (_, rate)) = timed(|| leaky(v, x, tau));
     let (backward, ()) = timed(|| {
-        rate.backward_with(gradient).expect("the graph is whole");
+        let pass = Backward::of(&rate).seed(gradient);
+        pass.run().expect("the graph is whole");
         drop(rate);
     });
     [forward, backward]

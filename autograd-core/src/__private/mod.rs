@@ -12,7 +12,7 @@ pub use crate::array::PackedShape;
 #[cfg(feature = "catalogue")]
 pub use crate::catalogue::Entry;
 pub use crate::elementwise::{
-    Derivatives, Elementwise, Pairs, Side, dynamic, ranked, ranked_array, values,
+    Derivatives, Elementwise, Pairs, dynamic, ranked, ranked_array, values,
 };
 pub use crate::erased::AnyTensor;
 pub use crate::error::Error;
@@ -47,8 +47,8 @@ pub use crate::thread::unrecorded;
 pub use argument::{Argument, Save, Single, View};
 pub use autograd_kernels::{
     Blocks, Element, Elements, Entries, Formula, Item, Literal, MOST_NUMBERS, Place, Plain, Real,
-    Reduction, Scans, entries, from_plain, held, list_value, plain, plain_row, pulled_back, put,
-    row,
+    Reduction, Scans, Side, entries, from_plain, held, list_value, plain, plain_row, pulled_back,
+    put, row,
 };
 pub use holds_tensor::{HoldsNone, HoldsTensor, Probe, Storage, is_value};
 

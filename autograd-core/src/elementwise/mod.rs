@@ -25,7 +25,7 @@ pub(crate) use apply::{Derivable, Held, follow};
 pub use apply::{Derivatives, Elementwise};
 pub(crate) use arrays::{common, of_items, placed};
 pub use forward::values;
-pub use pairs::{Pairs, Side};
+pub use pairs::Pairs;
 pub(crate) use plan::{Plan, lifted, requires_grad};
 pub use ranks::{dynamic, ranked, ranked_array};
 pub(crate) use shared::if_differentiable;

@@ -10,7 +10,7 @@
 use std::marker::PhantomData;
 use std::panic::Location;
 
-use autograd_kernels::{Evaluation, Item, Loops, Reduction, evaluate_reduced};
+use autograd_kernels::{Evaluation, Item, Loops, Reduction, Side, evaluate_reduced};
 use ndarray::{Array, ArrayView, ArrayViewD, Axis, IxDyn};
 
 use super::apply::{are_followed, follow};
@@ -23,17 +23,6 @@ use crate::function::{Function, Signature, forward_panicked};
 use crate::tensor::{Tensor, TensorD};
 use crate::thread::unrecorded;
 use crate::{Element, Real, custom_function};
-
-/// What a tensor has an item for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    /// Each row.
-    Row,
-    /// Each column.
-    Column,
-    /// One item, for all pairs.
-    All,
-}
 
 /// The function `F` of pairs, as generated code applies it.
 #[derive(Debug)]

@@ -1,10 +1,14 @@
 //! The loops of one formula, each compiled for its derivatives.
 
+use std::marker::PhantomData;
+
 use super::evaluation::{Evaluation, Loops, Results, Wanted, sealed};
 use super::formula::Formula;
 use super::groups::{MOST_AT_ONCE, OneGroup, group};
-use super::item::Item;
+use super::item::{Item, spots};
 use super::order::{AllInputs, First, Order, Second, Third, Variables};
+use super::sides::{Outputs, PartialsOf, TileLoop};
+use super::tile::{Side, Tile};
 use super::work::{AllComponents, OneComponent, PartialWork, TangentWork, ValueWork};
 use crate::element::Element;
 use crate::loops::wide::compiled;
@@ -114,6 +118,38 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: 
             }
         }
     }
+
+    fn sides(&self) -> &'static [Side] {
+        F::SIDES
+    }
+
+    fn is_summed(&self) -> bool {
+        F::IS_SUMMED
+    }
+
+    fn add_pairs(&self, evaluation: Evaluation, wanted: Wanted, tile: Tile<'_, '_, T>) {
+        let formula = &self.0;
+        if const { !F::IS_SUMMED } {
+            unreachable!("its results are not added");
+        }
+        match (evaluation, wanted) {
+            (Evaluation::Values, _) if const { F::IS_SUMMED } => {
+                compiled(TileLoop::<_, _, Outputs, I, O, O>::new(formula, tile));
+            }
+            (Evaluation::Partials { order: 1 }, Wanted::Group(index))
+                if const { F::IS_SUMMED && ORDER > 0 && I > 1 } =>
+            {
+                of_group::<F, _, I, O>(index, TileWork(formula, tile));
+            }
+            (Evaluation::Partials { order: 1 }, _)
+                if const { F::IS_SUMMED && ORDER > 0 && I <= MOST_AT_ONCE } =>
+            {
+                let all = TileLoop::<_, _, PartialsOf<AllInputs>, I, O, I>::new(formula, tile);
+                compiled(all);
+            }
+            _ => unreachable!("{evaluation:?} is not added for pairs"),
+        }
+    }
 }
 
 impl<F: Formula<I, O>, const I: usize, const O: usize, const ORDER: usize> Blocks<F, I, O, ORDER> {
@@ -125,7 +161,8 @@ impl<F: Formula<I, O>, const I: usize, const O: usize, const ORDER: usize> Block
         results: Results<'_, '_, T>,
     ) {
         let work = PartialWork::<_, _, D, V, I, O, N, true>::new(&self.0, first, inputs);
-        compiled(OneComponent::<_, _, N>(work, &mut results[V::START..]));
+        let first = const { spots::<I>(F::INPUTS, !F::SIDES.is_empty()) }[V::START].slice;
+        compiled(OneComponent::<_, _, N>(work, &mut results[first..]));
     }
 
     /// Writes the derivatives with respect to all components of the variables and of the gradients.
@@ -147,41 +184,98 @@ impl<F: Formula<I, O>, const I: usize, const O: usize, const ORDER: usize> Block
         inputs: &[&[T]],
         results: Results<'_, '_, T>,
     ) {
-        macro_rules! groups {
-            ($($index:literal)*) => {
-                match index {
-                    $($index if const { group(F::INPUTS, $index).count > 0 } => {
-                        self.group_of::<T, D, $index, ALONE>(first, inputs, results);
-                    })*
-                    _ => unreachable!("group {index} of {:?}", F::INPUTS),
-                }
-            };
-        }
-        // For the longest rows, and for rows of one number.
-        groups!(
-            0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27
-        );
+        let work = GroupWork::<_, _, D, ORDER, I, O, ALONE> {
+            blocks: self,
+            first,
+            inputs,
+            results,
+            of: PhantomData,
+        };
+        of_group::<F, _, I, O>(index, work);
     }
+}
 
-    fn group_of<T: Element, D: Order, const INDEX: usize, const ALONE: bool>(
-        &self,
-        first: usize,
-        inputs: &[&[T]],
-        results: Results<'_, '_, T>,
-    ) {
-        macro_rules! lengths {
-            ($($count:literal)*) => {$(
-                if const { group(F::INPUTS, INDEX).count == $count } {
-                    if ALONE {
-                        self.one::<T, D, OneGroup<F, I, O, INDEX>, $count>(first, inputs, results);
-                    } else {
-                        self.each::<T, D, OneGroup<F, I, O, INDEX>, $count>(first, inputs, results);
-                    }
-                }
-            )*};
-        }
+/// Work on a group of inputs.
+trait OfGroup {
+    fn run<V: Variables, const N: usize>(self);
+}
+
+/// Does work on the group `index` of the inputs of a formula.
+fn of_group<F: Formula<I, O>, W: OfGroup, const I: usize, const O: usize>(index: usize, work: W) {
+    macro_rules! groups {
+        ($($index:literal)*) => {
+            match index {
+                $($index if const { group(F::INPUTS, $index).count > 0 } => {
+                    groups!(@ $index; 1 2 3 4);
+                })*
+                _ => unreachable!("group {index} of {:?}", F::INPUTS),
+            }
+        };
         // Up to the widest.
-        lengths!(1 2 3 4);
+        (@ $index:literal; $($count:literal)*) => {$(
+            if const { group(F::INPUTS, $index).count == $count } {
+                return work.run::<OneGroup<F, I, O, $index>, $count>();
+            }
+        )*};
+    }
+    // For the longest rows, and for rows of one number.
+    groups!(
+        0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27
+    );
+}
+
+/// The derivatives with respect to a group.
+struct GroupWork<
+    'a,
+    'b,
+    'c,
+    T,
+    F,
+    D,
+    const ORDER: usize,
+    const I: usize,
+    const O: usize,
+    const ALONE: bool,
+> {
+    blocks: &'a Blocks<F, I, O, ORDER>,
+    first: usize,
+    inputs: &'a [&'a [T]],
+    results: Results<'b, 'c, T>,
+    of: PhantomData<D>,
+}
+
+impl<T, F, D, const ORDER: usize, const I: usize, const O: usize, const ALONE: bool> OfGroup
+    for GroupWork<'_, '_, '_, T, F, D, ORDER, I, O, ALONE>
+where
+    T: Element,
+    F: Formula<I, O>,
+    D: Order,
+{
+    fn run<V: Variables, const N: usize>(self) {
+        let Self {
+            blocks,
+            first,
+            inputs,
+            results,
+            ..
+        } = self;
+        if ALONE {
+            blocks.one::<T, D, V, N>(first, inputs, results);
+        } else {
+            blocks.each::<T, D, V, N>(first, inputs, results);
+        }
+    }
+}
+
+/// The derivatives with respect to a group, added for the pairs of a tile.
+struct TileWork<'a, 'b, 'c, T, F, const I: usize, const O: usize>(&'a F, Tile<'b, 'c, T>);
+
+impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize> OfGroup
+    for TileWork<'_, '_, '_, T, F, I, O>
+{
+    fn run<V: Variables, const N: usize>(self) {
+        let Self(formula, tile) = self;
+        compiled(TileLoop::<_, _, PartialsOf<V>, I, O, N>::new(formula, tile));
     }
 }
 

@@ -3,9 +3,10 @@
 //! A dual number x + Σᵢ tᵢ εᵢ with εᵢ εⱼ = 0 has in tᵢ the derivative of x along a direction i. The parts of a dual
 //! number may be dual numbers: then its derivatives are differentiated too.
 //!
-//! A dual number has a mask of the tangents that are present. The mask is a constant wherever the formula has no
-//! branches, so that code for absent tangents vanishes. That is not only faster: a tangent that is merely 0 would make
-//! NaN of an infinite slope.
+//! A dual number knows which tangents are present. That is a constant wherever the formula has no branches, so that code
+//! for absent tangents vanishes. It is not only faster: a tangent that is merely 0 would make NaN of an infinite slope.
+//! It also knows which tangents have the opposite sign of what it holds: x − y has the same numbers for both, and what
+//! follows from them is computed once.
 //!
 //! No closures here: the compiler might not inline a large one, and a loop around it would not be vector code.
 
@@ -14,6 +15,7 @@ use std::f64::consts::FRAC_2_SQRT_PI;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
+use super::each::each;
 use crate::element::real::{Real, sealed};
 
 /// A number and its derivatives along `N` directions.
@@ -21,12 +23,13 @@ use crate::element::real::{Real, sealed};
 #[derive(Clone, Copy, Debug)]
 pub struct Dual<R, const N: usize> {
     pub(crate) value: R,
-    /// The derivatives; 0 where a tangent is absent.
-    pub(crate) tangents: [R; N],
-    /// A bit for each tangent that is present.
+    /// The derivatives, some with the opposite sign; 0 where a tangent is absent.
+    tangents: [R; N],
+    /// A bit for each tangent that is present. Like the following, a constant.
     live: u64,
+    /// A bit for each tangent that has the opposite sign.
+    turned: u64,
     /// Whether the tangents are directions that are given at run time. A missing one is a 0 that no slope makes NaN.
-    /// Like `live`, a constant.
     is_directed: bool,
 }
 
@@ -34,7 +37,7 @@ pub struct Dual<R, const N: usize> {
 macro_rules! chain {
     ($x:ident, $value:expr, $slope:expr) => {{
         let value = $value;
-        if $x.live == 0 {
+        if $x.is_constant() {
             Self::constant(value)
         } else {
             let slope = $slope;
@@ -50,8 +53,8 @@ macro_rules! chain_2 {
     ($x:ident, $y:ident, $value:expr, $slope_x:expr, $slope_y:expr) => {{
         let value = $value;
         let zero = R::from(0.0);
-        let slope_x = if $x.live == 0 { zero } else { $slope_x };
-        let slope_y = if $y.live == 0 { zero } else { $slope_y };
+        let slope_x = if $x.is_constant() { zero } else { $slope_x };
+        let slope_y = if $y.is_constant() { zero } else { $slope_y };
         Self::combined(value, ($x, slope_x), ($y, slope_y))
     }};
 }
@@ -64,6 +67,7 @@ impl<R: Real, const N: usize> Dual<R, N> {
             value,
             tangents: [R::from(0.0); N],
             live: 0,
+            turned: 0,
             is_directed: false,
         }
     }
@@ -81,20 +85,23 @@ impl<R: Real, const N: usize> Dual<R, N> {
     #[inline(always)]
     pub(crate) fn along(value: R, tangents: [R; N], some_missing: bool) -> Self {
         Self {
-            value,
             tangents,
             live: !(u64::MAX << N),
             is_directed: some_missing,
+            ..Self::constant(value)
         }
     }
 
     /// Returns the tangent in direction `index`, if there is one.
     #[inline(always)]
     pub(crate) fn tangent(&self, index: usize) -> Option<R> {
-        if self.has(index) {
-            Some(self.tangents[index])
-        } else {
+        let tangent = self.tangents[index];
+        if !self.has(index) {
             None
+        } else if self.is_turned(index) {
+            Some(-tangent)
+        } else {
+            Some(tangent)
         }
     }
 
@@ -103,21 +110,30 @@ impl<R: Real, const N: usize> Dual<R, N> {
         self.live >> index & 1 == 1
     }
 
+    #[inline(always)]
+    fn is_turned(&self, index: usize) -> bool {
+        self.turned >> index & 1 == 1
+    }
+
+    /// Returns whether there are no tangents.
+    #[inline(always)]
+    fn is_constant(&self) -> bool {
+        self.live == 0
+    }
+
     /// Returns `value` with the tangents times `slope`.
     #[inline(always)]
     pub(crate) fn scaled(mut self, value: R, slope: R) -> Self {
         self.value = value;
-        let mut index = 0;
-        while index < N {
+        each!(index < N => {
             if self.has(index) {
                 self.tangents[index] = self.times(index, slope);
             }
-            index += 1;
-        }
+        });
         self
     }
 
-    /// Returns a tangent times a slope.
+    /// Returns what is held of a tangent times a slope.
     #[inline(always)]
     fn times(&self, index: usize, slope: R) -> R {
         let tangent = self.tangents[index];
@@ -132,66 +148,77 @@ impl<R: Real, const N: usize> Dual<R, N> {
     /// Returns a number whose tangents are those of both times their slopes.
     #[inline(always)]
     fn combined(value: R, (x, slope_x): (Self, R), (y, slope_y): (Self, R)) -> Self {
-        let mut result = Self::constant(value);
-        let mut index = 0;
-        while index < N {
-            let mut sum = result.tangents[index];
+        let mut result = x;
+        result.value = value;
+        result.is_directed |= y.is_directed;
+        each!(index < N => {
             if x.has(index) {
-                sum = x.times(index, slope_x);
+                result.tangents[index] = x.times(index, slope_x);
             }
             if y.has(index) {
-                let term = y.times(index, slope_y);
-                sum = if x.has(index) { sum + term } else { term };
+                result.add_tangent(index, y.times(index, slope_y), y.is_turned(index));
             }
-            result.tangents[index] = sum;
-            index += 1;
-        }
-        result.live = x.live | y.live;
-        result.is_directed = x.is_directed | y.is_directed;
+        });
         result
+    }
+
+    /// Adds to a tangent, which may be absent.
+    #[inline(always)]
+    fn add_tangent(&mut self, index: usize, term: R, is_turned: bool) {
+        if !self.has(index) {
+            self.tangents[index] = term;
+            self.live |= 1 << index;
+            if is_turned {
+                self.turned |= 1 << index;
+            }
+        } else if self.is_turned(index) == is_turned {
+            self.tangents[index] += term;
+        } else {
+            self.tangents[index] -= term;
+        }
     }
 
     /// Returns `value` with the tangents times an `f64`.
     #[inline(always)]
     fn multiplied(mut self, value: R, factor: f64) -> Self {
         self.value = value;
-        let mut index = 0;
-        while index < N {
+        each!(index < N => {
             if self.has(index) {
                 self.tangents[index] *= factor;
             }
-            index += 1;
-        }
+        });
         self
     }
 
     /// Returns the number with the tangents of `other` added.
     #[inline(always)]
     fn plus(mut self, other: Self) -> Self {
-        let mut index = 0;
-        while index < N {
-            match (self.has(index), other.has(index)) {
-                (true, true) => self.tangents[index] += other.tangents[index],
-                (false, true) => self.tangents[index] = other.tangents[index],
-                (_, false) => {}
-            }
-            index += 1;
-        }
-        self.live |= other.live;
         self.is_directed |= other.is_directed;
+        each!(index < N => {
+            if other.has(index) {
+                self.add_tangent(index, other.tangents[index], other.is_turned(index));
+            }
+        });
         self
     }
 
     /// Returns the number with the signs of the tangents changed.
     #[inline(always)]
     fn turned(mut self) -> Self {
-        let mut index = 0;
-        while index < N {
-            if self.has(index) {
+        self.turned ^= self.live;
+        self
+    }
+
+    /// Returns the number with its tangents as they are. Where it depends on values which number is chosen, their signs
+    /// must not.
+    #[inline(always)]
+    fn unturned(mut self) -> Self {
+        each!(index < N => {
+            if self.is_turned(index) {
                 self.tangents[index] = -self.tangents[index];
             }
-            index += 1;
-        }
+        });
+        self.turned = 0;
         self
     }
 
@@ -208,11 +235,9 @@ impl<R: Real, const N: usize> sealed::Sealed for Dual<R, N> {
     #[inline(always)]
     fn is_zero(&self) -> bool {
         let mut is_zero = self.value.is_zero();
-        let mut index = 0;
-        while index < N {
+        each!(index < N => {
             is_zero &= !self.has(index) || self.tangents[index].is_zero();
-            index += 1;
-        }
+        });
         is_zero
     }
 
@@ -224,13 +249,11 @@ impl<R: Real, const N: usize> sealed::Sealed for Dual<R, N> {
     #[inline(always)]
     fn unless(mut self, is_zero: bool) -> Self {
         self.value = self.value.unless(is_zero);
-        let mut index = 0;
-        while index < N {
+        each!(index < N => {
             if self.has(index) {
                 self.tangents[index] = self.tangents[index].unless(is_zero);
             }
-            index += 1;
-        }
+        });
         self
     }
 }
@@ -378,7 +401,7 @@ operators! {
     Mul mul MulAssign mul_assign *, |x, y| y * x;
     Div div DivAssign div_assign /, |x, y| {
         let quotient = R::from(x) / y.value;
-        if y.live == 0 { Dual::constant(quotient) } else { y.scaled(quotient, -(quotient * y.value.recip())) }
+        if y.is_constant() { Dual::constant(quotient) } else { y.scaled(quotient, -(quotient * y.value.recip())) }
     };
 }
 
@@ -483,7 +506,7 @@ impl<R: Real, const N: usize> Real for Dual<R, N> {
                 // 0 · ∞ where x is 0 too. Elsewhere the slope is 0, but may have a derivative with respect to p.
                 #[expect(clippy::eq_op, reason = "NaN alone differs from itself")]
                 let is_nan = slope != slope;
-                if p.value == 0.0 && (p.live == 0 || is_nan) {
+                if p.value == 0.0 && (p.is_constant() || is_nan) {
                     R::from(0.0)
                 } else {
                     slope
@@ -722,22 +745,22 @@ impl<R: Real, const N: usize> Real for Dual<R, N> {
 
     #[inline(always)]
     fn max(self, other: impl Into<Self>) -> Self {
-        let other = other.into();
-        let shared = other.shared(self);
+        let (this, other) = (self.unturned(), other.into().unturned());
+        let shared = other.shared(this);
         #[expect(clippy::eq_op, reason = "NaN alone differs from itself")]
-        let is_first = self > other || self != self;
-        let larger = if is_first { self } else { other };
-        if self == other { shared } else { larger }
+        let is_first = this > other || this != this;
+        let larger = if is_first { this } else { other };
+        if this == other { shared } else { larger }
     }
 
     #[inline(always)]
     fn min(self, other: impl Into<Self>) -> Self {
-        let other = other.into();
-        let shared = other.shared(self);
+        let (this, other) = (self.unturned(), other.into().unturned());
+        let shared = other.shared(this);
         #[expect(clippy::eq_op, reason = "NaN alone differs from itself")]
-        let is_first = self < other || self != self;
-        let smaller = if is_first { self } else { other };
-        if self == other { shared } else { smaller }
+        let is_first = this < other || this != this;
+        let smaller = if is_first { this } else { other };
+        if this == other { shared } else { smaller }
     }
 }
 

@@ -20,14 +20,17 @@ use crate::parallel::{split_each_mut, worth};
 enum Source<'a, T: Element> {
     /// One element for all results.
     Repeated(T),
-    /// One element for each result.
-    Whole(Cow<'a, [T]>),
-    /// Fewer elements, which are broadcast; with their strides along the axes of the results, 0 where repeated.
+    /// One row for all results.
+    RepeatedRow(Vec<T>),
+    /// One element for each result, or one row of this many numbers.
+    Whole(Cow<'a, [T]>, usize),
+    /// Fewer elements, or rows, which are broadcast; with their strides along the axes of the results, 0 where repeated.
     Stretched {
         elements: Cow<'a, [T]>,
+        width: usize,
         strides: Vec<usize>,
     },
-    /// Rows of several numbers, of which the loops read each number by itself; with the strides of broadcast ones.
+    /// Rows of which the loops read each number by itself; with the strides of broadcast ones.
     Rows {
         length: usize,
         elements: Cow<'a, [T]>,
@@ -42,22 +45,33 @@ impl<'a, T: Element> Source<'a, T> {
         }
         let elements = rows(input);
         if input.shape() == shape {
-            return Self::Whole(elements);
+            return Self::Whole(elements, 1);
         }
         let strides = strides(input.shape(), shape);
-        Self::Stretched { elements, strides }
+        Self::Stretched {
+            elements,
+            width: 1,
+            strides,
+        }
     }
 
     /// Adds the sources of an input. One that is missing is zeros.
     fn of(
         input: Option<&'a ArrayViewD<'_, T>>,
-        item: Item,
+        (item, are_pairs): (Item, bool),
         shape: &[usize],
         sources: &mut Vec<Self>,
     ) {
+        let is_apart = item.is_apart(are_pairs);
+        let mut repeat = |numbers: Vec<T>| {
+            if is_apart || item == Item::Number {
+                sources.extend(numbers.into_iter().map(Self::Repeated));
+            } else {
+                sources.push(Self::RepeatedRow(numbers));
+            }
+        };
         let Some(input) = input else {
-            sources.extend((0..item.numbers()).map(|_| Self::Repeated(T::zero())));
-            return;
+            return repeat(vec![T::zero(); item.numbers()]);
         };
         let Item::Row(length) = item else {
             return sources.push(Self::new(input, shape));
@@ -68,22 +82,27 @@ impl<'a, T: Element> Source<'a, T> {
         // One row for all results.
         if !input.is_empty() && repeated(&input.index_axis(last, 0)).is_some() {
             let row = input.lanes(last).into_iter().next();
-            sources.extend(
-                row.into_iter()
-                    .flatten()
-                    .map(|number| Self::Repeated(*number)),
-            );
-            return;
+            return repeat(row.into_iter().flatten().copied().collect());
         }
-        sources.push(Self::Rows {
-            length,
-            elements: rows(input),
-            strides: (of_rows != shape).then(|| strides(of_rows, shape)),
+        let elements = rows(input);
+        let strides = (of_rows != shape).then(|| strides(of_rows, shape));
+        sources.push(match strides {
+            strides if is_apart => Self::Rows {
+                length,
+                elements,
+                strides,
+            },
+            None => Self::Whole(elements, length),
+            Some(strides) => Self::Stretched {
+                elements,
+                width: length,
+                strides,
+            },
         });
     }
 
     /// Returns the number of slices that the loops read of it.
-    fn numbers(&self) -> usize {
+    fn slices(&self) -> usize {
         match self {
             Self::Rows { length, .. } => *length,
             _ => 1,
@@ -93,10 +112,13 @@ impl<'a, T: Element> Source<'a, T> {
     /// Returns the number of elements that have to be copied to a buffer for a loop over `length` results: a block, or
     /// the last elements up to a multiple of [`LANES`].
     fn room(&self, length: usize) -> usize {
+        let block = length.next_multiple_of(LANES).min(BLOCK);
         match self {
-            Self::Whole(_) if length.is_multiple_of(LANES) => 0,
-            Self::Whole(_) => LANES,
-            Self::Repeated(_) | Self::Stretched { .. } => length.next_multiple_of(LANES).min(BLOCK),
+            Self::Whole(..) if length.is_multiple_of(LANES) => 0,
+            Self::Whole(_, width) => LANES * width,
+            Self::Repeated(_) => block,
+            Self::RepeatedRow(row) => block * row.len(),
+            Self::Stretched { width, .. } => block * width,
             Self::Rows { length, .. } => length * BLOCK,
         }
     }
@@ -106,17 +128,18 @@ impl<'a, T: Element> Source<'a, T> {
         let rooms = sources.iter().map(|source| source.room(length));
         let mut buffers = Vec::with_capacity(rooms.sum());
         for source in sources {
-            let element = match source {
-                Self::Repeated(element) => *element,
-                _ => T::zero(),
-            };
-            buffers.resize(buffers.len() + source.room(length), element);
+            let room = source.room(length);
+            match source {
+                Self::RepeatedRow(row) => buffers.extend(row.iter().cycle().take(room)),
+                Self::Repeated(element) => buffers.resize(buffers.len() + room, *element),
+                _ => buffers.resize(buffers.len() + room, T::zero()),
+            }
         }
         buffers
     }
 
-    /// Adds `length` elements from `start` on, up to a multiple of [`LANES`]; of rows, a slice for each number. The last
-    /// element is repeated there: the formula might panic with other numbers.
+    /// Adds `length` elements from `start` on, up to a multiple of [`LANES`], or so many rows; of some rows, a slice for each
+    /// number. The last element is repeated there: the formula might panic with other numbers.
     fn elements<'b>(
         &'b self,
         (start, length): (usize, usize),
@@ -125,15 +148,21 @@ impl<'a, T: Element> Source<'a, T> {
         inputs: &mut Vec<&'b [T]>,
     ) {
         let padded = length.next_multiple_of(LANES);
-        match self {
-            Self::Repeated(_) => return inputs.push(buffer),
-            Self::Whole(elements) if length == padded => {
-                return inputs.push(&elements[start..][..length]);
+        let width = match self {
+            Self::Repeated(_) | Self::RepeatedRow(_) => return inputs.push(buffer),
+            Self::Whole(elements, width) if length == padded => {
+                return inputs.push(&elements[start * width..][..length * width]);
             }
-            Self::Whole(elements) => {
-                buffer[..length].copy_from_slice(&elements[start..][..length]);
+            Self::Whole(elements, width) => {
+                let own = &elements[start * width..][..length * width];
+                buffer[..own.len()].copy_from_slice(own);
+                *width
             }
-            Self::Stretched { elements, strides } => {
+            Self::Stretched {
+                elements,
+                width: 1,
+                strides,
+            } => {
                 for_each_run((start, length), shape, strides, |to, (first, stride)| {
                     let to = &mut buffer[to];
                     if stride == 0 {
@@ -142,6 +171,15 @@ impl<'a, T: Element> Source<'a, T> {
                         to.copy_from_slice(&elements[first..first + to.len()]);
                     }
                 });
+                1
+            }
+            Self::Stretched {
+                elements,
+                width,
+                strides,
+            } => {
+                stretched((start, length), shape, *width, (elements, strides), buffer);
+                *width
             }
             Self::Rows {
                 length: numbers,
@@ -162,11 +200,33 @@ impl<'a, T: Element> Source<'a, T> {
                 }
                 return inputs.extend(parts.iter().map(|part| &part[..padded]));
             }
+        };
+        for element in length * width..padded * width {
+            buffer[element] = buffer[element - width];
         }
-        let last = buffer[length - 1];
-        buffer[length..padded].fill(last);
-        inputs.push(&buffer[..padded]);
+        inputs.push(&buffer[..padded * width]);
     }
+}
+
+/// Copies `length` rows from `start` on to a buffer, where they are broadcast.
+fn stretched<T: Element>(
+    (start, length): (usize, usize),
+    shape: &[usize],
+    width: usize,
+    (elements, strides): (&[T], &[usize]),
+    buffer: &mut [T],
+) {
+    for_each_run((start, length), shape, strides, |to, (first, stride)| {
+        let own = &elements[first * width..];
+        let to = &mut buffer[to.start * width..to.end * width];
+        if stride == 0 {
+            for row in to.chunks_exact_mut(width) {
+                row.copy_from_slice(&own[..width]);
+            }
+        } else {
+            to.copy_from_slice(&own[..to.len()]);
+        }
+    });
 }
 
 /// Takes `length` rows from `start` on apart.
@@ -184,17 +244,9 @@ fn apart<T: Element>(
         return;
     };
     // Broadcast rows are copied whole first, so that all of them are taken apart in one way.
-    let mut rows = Vec::with_capacity(length * numbers);
-    for_each_run((start, length), shape, strides, |to, (first, stride)| {
-        let own = &elements[first * numbers..];
-        if stride == 0 {
-            for _ in to {
-                rows.extend_from_slice(&own[..numbers]);
-            }
-        } else {
-            rows.extend_from_slice(&own[..to.len() * numbers]);
-        }
-    });
+    let mut rows = vec![T::zero(); length * numbers];
+    let own = (elements, strides);
+    stretched((start, length), shape, numbers, own, &mut rows);
     take_apart(&rows, parts);
 }
 
@@ -297,12 +349,13 @@ pub fn evaluate<T: Element>(
     let mut results: Vec<Option<Vec<T>>> = of_each
         .map(|(item, &is_wanted)| is_wanted.then(|| memory::take(length * item.numbers())))
         .collect();
+    let are_pairs = !function.sides().is_empty();
     let mut sources: Vec<Source<'_, T>> = Vec::with_capacity(inputs.len());
     for (input, item) in inputs.iter().zip(cycled(of_inputs)) {
-        Source::of(input.as_ref(), item, shape, &mut sources);
+        Source::of(input.as_ref(), (item, are_pairs), shape, &mut sources);
     }
     let result_items = || cycled(of_results).zip(wanted);
-    let is_wanted_row = |(item, is_wanted): (Item, &bool)| *is_wanted && item.row().is_some();
+    let is_wanted_row = |(item, is_wanted): (Item, &bool)| *is_wanted && item.is_apart(are_pairs);
     let is_in_blocks =
         |source: &Source<'_, T>| matches!(source, Source::Stretched { .. } | Source::Rows { .. });
     let longest = if sources.iter().any(is_in_blocks) || result_items().any(is_wanted_row) {
@@ -367,10 +420,12 @@ impl<T: Element> Piece<'_, '_, T> {
     ) {
         let count = pieces.first().map_or(0, |(piece, row)| piece.len() / row);
         let mut buffers = Source::buffers(self.sources, count);
+        let are_pairs = !self.function.sides().is_empty();
         let rows = results.clone().filter(|(_, is_wanted)| **is_wanted);
-        let rows = rows.filter_map(|(item, _)| item.row());
+        let rows = rows.filter(|(item, _)| item.is_apart(are_pairs));
+        let rows = rows.map(|(item, _)| item.numbers());
         let mut parts = vec![MaybeUninit::uninit(); rows.sum::<usize>() * BLOCK];
-        let slices = self.sources.iter().map(Source::numbers).sum();
+        let slices = self.sources.iter().map(Source::slices).sum();
         let mut start = 0;
         while start < count {
             let length = match count - start {
@@ -385,24 +440,22 @@ impl<T: Element> Piece<'_, '_, T> {
                 let range = (self.first + start, length);
                 source.elements(range, self.shape, buffer, &mut inputs);
             }
-            // While they are computed, the memory that they are put together in is on its way.
-            for (piece, row) in pieces.iter().filter(|(_, row)| *row > 1) {
-                prefetch(&piece[start * row..][..length * row]);
-            }
             let mut written: Vec<&mut [MaybeUninit<T>]> = Vec::new();
             let (mut rest, mut left) = (&mut parts[..], pieces.iter_mut());
             for (item, is_wanted) in results.clone() {
                 if !is_wanted {
-                    written.extend((0..item.numbers()).map(|_| Default::default()));
+                    written.extend((0..item.slices(are_pairs)).map(|_| Default::default()));
                     continue;
                 }
-                let Some((piece, _)) = left.next() else {
+                let Some((piece, row)) = left.next() else {
                     break;
                 };
-                if item == Item::Number {
-                    written.push(piece[start..].split_at_mut(length).0);
+                if !item.is_apart(are_pairs) {
+                    written.push(&mut piece[start * *row..][..length * *row]);
                     continue;
                 }
+                // While they are computed, the memory that they are put together in is on its way.
+                prefetch(&piece[start * *row..][..length * *row]);
                 for _ in 0..item.numbers() {
                     let part;
                     (part, rest) = take(&mut rest).split_at_mut(BLOCK);
@@ -414,23 +467,22 @@ impl<T: Element> Piece<'_, '_, T> {
                 self.function
                     .run(self.evaluation, run, first, &inputs, &mut written);
             }
-            together(results.clone(), (start, length), &mut parts, pieces);
+            let items = results.clone().filter(|(_, is_wanted)| **is_wanted);
+            let are_apart = items.map(|(item, _)| item.is_apart(are_pairs));
+            together(are_apart, (start, length), &mut parts, pieces);
             start += length;
         }
     }
 }
 
-/// Puts the rows of results together.
-fn together<'a, T: Element>(
-    results: impl Iterator<Item = (Item, &'a bool)>,
+/// Puts the rows of the results that are apart together.
+fn together<T: Element>(
+    are_apart: impl Iterator<Item = bool>,
     (start, length): (usize, usize),
     parts: &mut [MaybeUninit<T>],
     pieces: &mut [(&mut [MaybeUninit<T>], usize)],
 ) {
-    let items = results.filter(|(_, is_wanted)| **is_wanted);
-    let rows = items
-        .zip(pieces)
-        .filter(|((item, _), _)| item.row().is_some());
+    let rows = are_apart.zip(pieces).filter(|(is_apart, _)| *is_apart);
     let mut parts = parts
         .chunks_exact_mut(BLOCK)
         .map(|part| &mut part[..length]);

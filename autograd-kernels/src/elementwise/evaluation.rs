@@ -3,6 +3,7 @@
 use std::mem::MaybeUninit;
 
 use super::item::Item;
+use super::tile::{Side, Tile};
 use crate::element::Element;
 
 /// The number of elements that are computed at a time. Results are written to buffers of that size first: the compiler
@@ -57,9 +58,9 @@ pub trait Loops<T: Element>: Send + Sync + sealed::Sealed {
     /// Calls `note` with the name and the length of each list that has an entry for each element of the results.
     fn list_entries(&self, note: &mut dyn FnMut(&'static str, usize));
 
-    /// Writes all elements of the results that are `wanted` and not empty. Inputs and results have a slice for each
-    /// number of an item. Inputs have as many elements, rounded up to a multiple of [`LANES`]; an input of at most
-    /// [`BLOCK`] elements is the same in each block. `first` is the index of the first element among all.
+    /// Writes all elements of the results that are `wanted` and not empty. Inputs and results have the slices of
+    /// their items, see [`Item::slices`]. Inputs have as many elements, rounded up to a multiple of [`LANES`]; an input of at
+    /// most [`BLOCK`] elements is the same in each block. `first` is the index of the first element among all.
     fn run(
         &self,
         evaluation: Evaluation,
@@ -68,6 +69,16 @@ pub trait Loops<T: Element>: Send + Sync + sealed::Sealed {
         inputs: &[&[T]],
         results: Results<'_, '_, T>,
     );
+
+    /// Returns what the input tensors have an item for, if it is a formula of pairs.
+    fn sides(&self) -> &'static [Side];
+
+    /// Returns whether loops add its results for pairs.
+    fn is_summed(&self) -> bool;
+
+    /// Adds the results for some rows with the columns of a tile: values, or derivatives of the first order of a formula of
+    /// pairs.
+    fn add_pairs(&self, evaluation: Evaluation, wanted: Wanted, tile: Tile<'_, '_, T>);
 }
 
 /// The results that loops write; empty where one is not wanted.

@@ -1,8 +1,10 @@
 //! The formula of an elementwise function.
 
 use super::dual::Dual;
+use super::each::each;
 use super::entries::{Elements, Place};
 use super::item::Item;
+use super::tile::Side;
 use crate::element::real::{Literal, Real};
 
 /// The formula of an elementwise function, of `I` numbers and with `O` results.
@@ -16,6 +18,12 @@ pub trait Formula<const I: usize, const O: usize>: Send + Sync {
 
     /// The items of the output tensors.
     const OUTPUTS: &'static [Item] = &[Item::Number; O];
+
+    /// What the input tensors have an item for, if it is a formula of pairs.
+    const SIDES: &'static [Side] = &[];
+
+    /// Whether there are loops that add its results for pairs.
+    const IS_SUMMED: bool = false;
 
     /// Whether the inputs are angles, of which the formula has the sine or the cosine: loops may then tell the compiler
     /// that they are not large.
@@ -48,11 +56,9 @@ pub fn plain<R: Real>(number: R) -> f64 {
 #[inline(always)]
 pub fn plain_row<R: Real, const N: usize>(row: [R; N]) -> [f64; N] {
     let mut numbers = [0.0; N];
-    let mut number = 0;
-    while number < N {
+    each!(number < N => {
         numbers[number] = row[number].plain();
-        number += 1;
-    }
+    });
     numbers
 }
 
@@ -61,11 +67,9 @@ pub fn plain_row<R: Real, const N: usize>(row: [R; N]) -> [f64; N] {
 #[inline(always)]
 pub fn from_plain<R: Real, const N: usize>(row: [f64; N]) -> [R; N] {
     let mut numbers = [R::from(0.0); N];
-    let mut number = 0;
-    while number < N {
+    each!(number < N => {
         numbers[number] = R::from(row[number]);
-        number += 1;
-    }
+    });
     numbers
 }
 
@@ -74,11 +78,9 @@ pub fn from_plain<R: Real, const N: usize>(row: [f64; N]) -> [R; N] {
 #[inline(always)]
 pub fn row<R: Real, const I: usize, const N: usize>(numbers: &[R; I], start: usize) -> [R; N] {
     let mut row = [R::from(0.0); N];
-    let mut number = 0;
-    while number < N {
+    each!(number < N => {
         row[number] = numbers[start + number];
-        number += 1;
-    }
+    });
     row
 }
 
@@ -90,11 +92,9 @@ pub fn put<R: Real, const O: usize, const N: usize>(
     start: usize,
     row: [R; N],
 ) {
-    let mut number = 0;
-    while number < N {
+    each!(number < N => {
         numbers[start + number] = row[number];
-        number += 1;
-    }
+    });
 }
 
 /// Returns which numbers are those of items that are held.
@@ -132,28 +132,22 @@ pub fn pulled_back<F: Formula<I, O>, R: Real, const I: usize, const O: usize>(
     held: [bool; I],
 ) -> ([R; I], [R; O]) {
     let mut numbers = [Dual::<R, I>::from(0.0); I];
-    let mut input = 0;
-    while input < I {
+    each!(input < I => {
         numbers[input] = if held[input] {
             Dual::constant(inputs[input])
         } else {
             Dual::variable(inputs[input], input)
         };
-        input += 1;
-    }
+    });
     let results = formula.at(entries, at, numbers);
     let (mut sums, mut outputs) = ([R::from(0.0); I], [R::from(0.0); O]);
-    let mut output = 0;
-    while output < O {
+    each!(output < O => {
         outputs[output] = results[output].value;
-        let mut input = 0;
-        while input < I {
+        each!(input < I => {
             if let Some(slope) = results[output].tangent(input) {
                 sums[input] += gradients[output] * slope;
             }
-            input += 1;
-        }
-        output += 1;
-    }
+        });
+    });
     (sums, outputs)
 }

@@ -29,6 +29,114 @@ impl Item {
     }
 }
 
+/// The longest rows that loops read and write where they are: compilers have fast code for rows of up to so many numbers.
+const LONGEST: usize = 4;
+
+impl Item {
+    /// Returns whether loops have a slice for each number, which the rows are taken apart to; `are_pairs` where the formula
+    /// is one of pairs.
+    pub(super) const fn is_apart(self, are_pairs: bool) -> bool {
+        match self {
+            Self::Number => false,
+            Self::Row(length) => length > LONGEST || are_pairs,
+        }
+    }
+
+    /// Returns the number of slices that loops have for it: one for each number, or one for all of them.
+    pub(super) const fn slices(self, are_pairs: bool) -> usize {
+        if self.is_apart(are_pairs) {
+            self.numbers()
+        } else {
+            1
+        }
+    }
+}
+
+/// Where a number is in the slices of its items.
+#[derive(Clone, Copy)]
+pub(super) struct Spot {
+    pub(super) slice: usize,
+    /// The place of the first element.
+    pub(super) offset: usize,
+    /// The distance between elements, which is the number of numbers of the slice.
+    pub(super) width: usize,
+}
+
+const NOWHERE: Spot = Spot {
+    slice: 0,
+    offset: 0,
+    width: 1,
+};
+
+/// Returns the spots of all numbers.
+pub(super) const fn spots<const N: usize>(items: &[Item], are_pairs: bool) -> [Spot; N] {
+    let mut spots = [NOWHERE; N];
+    let (mut item, mut start, mut slice) = (0, 0, 0);
+    while item < items.len() {
+        let (length, is_apart) = (items[item].numbers(), items[item].is_apart(are_pairs));
+        let mut number = 0;
+        while number < length {
+            spots[start + number] = if is_apart {
+                Spot {
+                    slice: slice + number,
+                    offset: 0,
+                    width: 1,
+                }
+            } else {
+                Spot {
+                    slice,
+                    offset: number,
+                    width: length,
+                }
+            };
+            number += 1;
+        }
+        start += length;
+        slice += items[item].slices(are_pairs);
+        item += 1;
+    }
+    spots
+}
+
+/// Returns the number of slices of all items.
+pub(super) const fn slices(items: &[Item], are_pairs: bool) -> usize {
+    let (mut item, mut slices) = (0, 0);
+    while item < items.len() {
+        slices += items[item].slices(are_pairs);
+        item += 1;
+    }
+    slices
+}
+
+/// Returns the spots of some of these numbers, from `start` on, as if their slices were the first ones. There may be
+/// fewer numbers where the compiler only mentions a loop.
+pub(super) const fn part<const N: usize>(all: &[Spot], start: usize) -> [Spot; N] {
+    let mut spots = [NOWHERE; N];
+    let mut number = 0;
+    while number < N && start + number < all.len() {
+        spots[number] = all[start + number];
+        spots[number].slice -= all[start].slice;
+        number += 1;
+    }
+    spots
+}
+
+/// Returns the number of numbers of each slice, if it is the same for all.
+pub(super) const fn common_width(spots: &[Spot]) -> Option<usize> {
+    let mut number = 0;
+    while number < spots.len() {
+        if spots[number].width != spots[0].width {
+            return None;
+        }
+        number += 1;
+    }
+    if spots.is_empty() {
+        Some(1)
+    } else {
+        Some(spots[0].width)
+    }
+}
+
 /// Returns the number of numbers of all items.
 pub(super) fn numbers(items: &[Item]) -> usize {
     items.iter().map(|item| item.numbers()).sum()

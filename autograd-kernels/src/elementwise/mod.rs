@@ -8,8 +8,11 @@
 //! # Rows
 //!
 //! A tensor has a number or a row of numbers for each element: its [`Item`]. To the loops, a row of N numbers is N
-//! inputs, or N outputs: each is a slice, and the lanes of a register are rows. [`evaluate`] takes a block of rows
-//! apart before a loop and puts its results together after it, while both are in the fastest cache (`interleaved`).
+//! inputs, or N outputs, and the lanes of a register are rows. Loops read and write rows of up to four numbers where they
+//! are; longer ones, and those of pairs, have a slice for each number: [`evaluate`] takes a block of rows apart before a
+//! loop and puts its results together after it, while both are in the fastest cache (`interleaved`).
+//!
+//! `each` has loops over the numbers of a formula, `sides` adds the results of pairs in registers.
 //!
 //! A pass that needs derivatives with respect to few inputs runs a loop for each *group* of them, with no other
 //! tangents. A group is never of two tensors, and is small enough for registers. A formula with more numbers than fit
@@ -38,6 +41,7 @@
 
 mod blocks;
 pub(crate) mod dual;
+pub(crate) mod each;
 pub(crate) mod entries;
 mod evaluate;
 pub(crate) mod evaluation;
@@ -48,6 +52,8 @@ mod interleaved;
 mod item;
 pub(crate) mod order;
 mod pairs;
+mod sides;
+mod tile;
 pub mod unary;
 pub(crate) mod work;
 
@@ -58,6 +64,7 @@ pub use evaluation::{Evaluation, Loops};
 pub use formula::{Formula, from_plain, held, list_value, plain, plain_row, pulled_back, put, row};
 pub use item::{Item, MOST_NUMBERS};
 pub use pairs::{evaluate_reduced, evaluate_sums};
+pub use tile::Side;
 pub use unary::{Unary, UnaryLoops};
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! order.
 
 use super::dual::Dual;
+use super::each::each;
 use super::entries::Place;
 use super::formula::Formula;
 use crate::element::real::Real;
@@ -45,6 +46,15 @@ pub(crate) trait Order {
     ) -> [Self::Of<Dual<B, N>>; O];
 }
 
+/// Returns the derivative of a number along its only direction, 0 if it has none.
+#[inline(always)]
+pub(super) fn along<R: Real>(number: Dual<R, 1>) -> R {
+    match number.tangent(0) {
+        Some(tangent) => tangent,
+        None => R::from(0.0),
+    }
+}
+
 macro_rules! orders {
     ($($Order:ident: $count:literal, $Number:ty, $number:expr, $components:expr;)*) => {$(
         pub(crate) struct $Order;
@@ -63,23 +73,19 @@ macro_rules! orders {
             fn call<B: Real, F: Formula<I, O>, const N: usize, const I: usize, const O: usize>(
                 formula: &F,
                 entries: &F::Entries,
-        at: Place,
+                at: Place,
                 inputs: [[Dual<B, N>; $count]; I],
             ) -> [[Dual<B, N>; $count]; O] {
                 let zero = Dual::constant(B::from(0.0));
                 let mut numbers: [$Number; I] = [$number([zero; $count], I > 1); I];
-                let mut input = 0;
-                while input < I {
+                each!(input < I => {
                     numbers[input] = $number(inputs[input], I > 1);
-                    input += 1;
-                }
+                });
                 let results = formula.at(entries, at, numbers);
                 let mut outputs = [[zero; $count]; O];
-                let mut output = 0;
-                while output < O {
+                each!(output < O => {
                     outputs[output] = $components(results[output]);
-                    output += 1;
-                }
+                });
                 outputs
             }
         }
@@ -90,13 +96,13 @@ orders! {
     First: 1, Dual<B, N>, |[value]: [_; 1], _| value, |number: Dual<B, N>| [number];
     Second: 2, Dual<Dual<B, N>, 1>,
         |[value, tangent]: [_; 2], several| Dual::along(value, [tangent], several),
-        |number: Dual<_, 1>| [number.value, number.tangents[0]];
+        |number: Dual<_, 1>| [number.value, along(number)];
     Third: 4, Dual<Dual<Dual<B, N>, 1>, 1>,
         |[value, inner, outer, both]: [_; 4], _| {
             Dual::along(Dual::along(value, [inner], true), [Dual::along(outer, [both], true)], true)
         },
         |number: Dual<Dual<_, 1>, 1>| {
-            let (value, outer) = (number.value, number.tangents[0]);
-            [value.value, value.tangents[0], outer.value, outer.tangents[0]]
+            let (value, outer) = (number.value, along(number));
+            [value.value, along(value), outer.value, along(outer)]
         };
 }

@@ -5,7 +5,8 @@
 //! there are few columns and more rows, over rows in place of columns.
 //!
 //! # The order of a sum
-//! Along the axis of the tiles: the elements of a tile pairwise, then the tiles from the first to the last. Along the
+//! Along the axis of the tiles: the elements of a tile pairwise, or where loops add them, those that are 128 apart in
+//! order and then pairwise; then the tiles from the first to the last. Along the
 //! other axis: in parts of [`PART`] items from the first to the last, then the parts of a stripe, then the stripes. All
 //! of these depend on the numbers of rows and columns alone, so a sum is the same on any number of threads.
 
@@ -18,15 +19,13 @@ use ndarray::{Array1, Array2, ArrayD, ArrayView2, ArrayViewD, Axis, IxDyn};
 use super::evaluate::{cycled, evaluate, items, runs};
 use super::evaluation::{BLOCK, Evaluation, LANES, Loops, Wanted};
 use super::item::Item;
+use super::tile::{Side, TILE, Tile, WIDTH};
 use crate::element::Element;
 use crate::loops::axes::Axes;
 use crate::loops::reductions::{Reduction, first_extremes, reduce_lanes};
 use crate::loops::sum::{sum_slice, sum_to};
 use crate::loops::wide::zip_in_place;
 use crate::parallel::{split, worth};
-
-/// The items along one axis that the loops compute at a time: their results stay in the nearest cache.
-const TILE: usize = 1024;
 
 /// The items along the other axis whose results are added before they are added to others.
 const PART: usize = 64;
@@ -88,6 +87,37 @@ impl Pairs {
         }
     }
 
+    /// Returns whether loops can add the results: those of values and of the first order, over tiles of columns, if all
+    /// tensors are along the axis of their side.
+    fn are_added<T: Element>(
+        &self,
+        function: &dyn Loops<T>,
+        evaluation: Evaluation,
+        inputs: impl Iterator<Item = Along>,
+        targets: &[Option<Along>],
+    ) -> bool {
+        let has_loops = matches!(
+            evaluation,
+            Evaluation::Values | Evaluation::Partials { order: 1 }
+        );
+        let sides = function.sides();
+        // What has no side, gradients and outputs, has an item for each row.
+        let fits = |(place, along): (usize, Along)| {
+            let is_column = sides.get(place) == Some(&Side::Column);
+            is_column == (along == Along::Tiles)
+        };
+        let of_targets = targets.iter().enumerate();
+        let mut of_targets = of_targets.filter_map(|(place, along)| Some((place, (*along)?)));
+        has_loops
+            && self.axis == 1
+            && function.is_summed()
+            && inputs.enumerate().all(fits)
+            && of_targets.all(|(place, along)| match evaluation {
+                Evaluation::Values => along != Along::Tiles,
+                _ => fits((place, along)),
+            })
+    }
+
     fn tiles(&self) -> impl Iterator<Item = Range<usize>> + use<> {
         let tiled = self.tiled;
         let starts = (0..tiled).step_by(TILE);
@@ -141,6 +171,8 @@ struct Work<'a, T: Element> {
     inputs: Vec<Input<T>>,
     /// For each number of the results, what it is summed to, if it is wanted.
     targets: Vec<Option<Along>>,
+    /// Whether the loops add the results themselves.
+    are_added: bool,
 }
 
 impl<'a, T: Element> Work<'a, T> {
@@ -155,14 +187,16 @@ impl<'a, T: Element> Work<'a, T> {
         let wanted: Vec<bool> = targets.iter().map(Option::is_some).collect();
         let numbers = cycled(of_results).zip(targets);
         let of_inputs = inputs.iter().zip(cycled(of_inputs));
+        let of_inputs = of_inputs.map(|(input, item)| pairs.input(input.as_ref(), item));
+        let of_inputs: Vec<Input<T>> = of_inputs.collect();
+        let alongs = of_inputs.iter().map(|input| input.along);
         Self {
+            are_added: pairs.are_added(function, evaluation, alongs, targets),
             function,
             evaluation,
             runs: runs(function, evaluation, inputs, &wanted),
             pairs,
-            inputs: of_inputs
-                .map(|(input, item)| pairs.input(input.as_ref(), item))
-                .collect(),
+            inputs: of_inputs,
             targets: numbers
                 .flat_map(|(item, target)| std::iter::repeat_n(*target, item.numbers()))
                 .collect(),
@@ -227,6 +261,58 @@ impl<'a, T: Element> Work<'a, T> {
         }
     }
 
+    /// Adds the results for a tile and some items of the other axis to the sums of a stripe that starts at `first`.
+    /// `parts` is room for sums of each of these items, for each result that has some.
+    fn add(
+        &self,
+        tile: &Range<usize>,
+        others: Range<usize>,
+        first: usize,
+        sums: &mut Sums<T>,
+        parts: &mut [Vec<T>],
+    ) {
+        let length = tile.len().next_multiple_of(LANES);
+        let numbers = self
+            .inputs
+            .iter()
+            .flat_map(|input| input.numbers.iter().map(|number| (number, input.along)));
+        let inputs: Vec<&[T]> = numbers
+            .map(|(number, along)| match along {
+                Along::Tiles => &number[tile.start..][..length],
+                Along::Others | Along::Neither => &number[..],
+            })
+            .collect();
+        let mut all = sums.iter_mut().zip(&mut *parts);
+        let mut written: Vec<&mut [T]> = self
+            .targets
+            .iter()
+            .map(|target| {
+                let found = target.and_then(|along| Some((along, all.next()?)));
+                match found {
+                    None => Default::default(),
+                    Some((Along::Tiles, (sum, _))) => &mut sum[tile.clone()],
+                    Some((_, (_, part))) => &mut part[..others.len() * WIDTH],
+                }
+            })
+            .collect();
+        for &run in &self.runs {
+            let tile = Tile {
+                rows: others.clone(),
+                columns: tile.len(),
+                inputs: &inputs,
+                sums: &mut written,
+            };
+            self.function.add_pairs(self.evaluation, run, tile);
+        }
+        let sums = sums.iter_mut().zip(parts);
+        for (sum, part) in sums.filter(|(_, part)| !part.is_empty()) {
+            let own = &mut sum[others.start - first..others.end - first];
+            for (sum, part) in own.iter_mut().zip(part.chunks_exact(WIDTH)) {
+                *sum += sum_slice(part);
+            }
+        }
+    }
+
     /// Returns the sums of a stripe.
     fn sums(&self, stripe: Range<usize>) -> Sums<T> {
         let targets: Vec<Along> = self.targets.iter().copied().flatten().collect();
@@ -239,9 +325,19 @@ impl<'a, T: Element> Work<'a, T> {
             .collect();
         let mut results = vec![T::zero(); targets.len() * TILE];
         let mut of_part = results.clone();
+        let room = |along: &Along| match along {
+            _ if !self.are_added => Vec::new(),
+            Along::Tiles => Vec::new(),
+            Along::Others | Along::Neither => vec![T::zero(); PART * WIDTH],
+        };
+        let mut parts: Vec<Vec<T>> = targets.iter().map(room).collect();
         for tile in self.pairs.tiles() {
             for start in stripe.clone().step_by(PART) {
                 let part = start..stripe.end.min(start + PART);
+                if self.are_added {
+                    self.add(&tile, part, stripe.start, &mut sums, &mut parts);
+                    continue;
+                }
                 of_part.fill(T::zero());
                 self.tile(&tile, part, &mut results, |other, results| {
                     let results = results.chunks_exact(TILE);

@@ -2,13 +2,14 @@
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
-use std::slice::from_mut;
 
 use super::dual::Dual;
+use super::each::each;
 use super::entries::{Elements, Place};
 use super::evaluation::{BLOCK, LANES, Results};
 use super::formula::Formula;
-use super::order::{Order, Variables};
+use super::item::{Spot, common_width, part, slices, spots};
+use super::order::{Order, Variables, along};
 use crate::element::Element;
 use crate::element::number::Number;
 use crate::loops::wide::Loop;
@@ -53,36 +54,60 @@ impl Part {
         }
     }
 
-    /// Returns this part of `N` inputs.
+    /// Returns this part of the slices of `N` numbers, a slice for each number.
     #[inline(always)]
-    fn of<'a, T: Copy, const N: usize>(self, inputs: &[&'a [T]]) -> [Input<'a, T>; N] {
+    fn of<'a, T: Copy, const N: usize>(
+        self,
+        inputs: &[&'a [T]],
+        spots: [Spot; N],
+    ) -> [Input<'a, T>; N] {
         let mut parts = [Input(&[]); N];
-        let mut index = 0;
-        while index < N {
-            let input = inputs[index];
-            let start = if input.len() <= BLOCK { 0 } else { self.start };
-            parts[index] = Input(&input[start..][..self.padded]);
-            index += 1;
-        }
+        each!(index < N => {
+            let Spot { slice, width, .. } = spots[index];
+            let input = inputs[slice];
+            let start = if input.len() <= BLOCK * width { 0 } else { self.start * width };
+            parts[index] = Input(&input[start..][..self.padded * width]);
+        });
         parts
     }
 
-    /// Copies blocks to the results that are wanted.
+    /// Copies the blocks of numbers to the slices of results that are wanted. With `are_whole`, those of a slice have its
+    /// elements in their order.
     #[inline(always)]
-    fn copy<T: Copy>(self, blocks: &[Block<T>], results: &mut [&mut [MaybeUninit<T>]]) {
-        let pairs = blocks.iter().zip(results);
-        for (block, result) in pairs.filter(|(_, result)| !result.is_empty()) {
-            let result = &mut result[self.start..];
-            match result.first_chunk_mut() {
+    fn copy<T: Copy>(
+        self,
+        blocks: &[Block<T>],
+        spots: &[Spot],
+        are_whole: bool,
+        results: &mut [&mut [MaybeUninit<T>]],
+    ) {
+        for (number, Spot { slice, width, .. }) in spots.iter().enumerate() {
+            if spots[number].offset > 0 || results[*slice].is_empty() {
+                continue;
+            }
+            let result = &mut results[*slice][self.start * width..];
+            let result = &mut result[..self.length * width];
+            let blocks = &blocks[number..number + width];
+            match (result.first_chunk_mut(), blocks) {
                 // Of a length that the compiler knows.
-                Some(whole) => *whole = *block,
-                None => result.copy_from_slice(&block[..self.length]),
+                (Some(whole), [block]) => *whole = *block,
+                _ if are_whole => {
+                    result.copy_from_slice(&blocks.as_flattened()[..result.len()]);
+                }
+                _ => {
+                    // No iterators over blocks: to compare their addresses would let the compiler take them for inputs.
+                    for number in 0..*width {
+                        for at in 0..self.length {
+                            result[at * width + number] = blocks[number][at];
+                        }
+                    }
+                }
             }
         }
     }
 }
 
-/// A part of an input, with an element for each place of the part.
+/// A part of an input, with an element for each place of the part, or a row.
 ///
 /// Elements are read and written without checks of their index. The compiler removes such checks where it can prove
 /// them, which depends on how a program is divided into units; a check that stays makes the last elements of each
@@ -101,11 +126,23 @@ impl<T: Copy> Input<'_, T> {
         // SAFETY: the slice has as many elements as the part has places.
         unsafe { *self.0.get_unchecked(place.0) }
     }
+
+    /// Returns the number of the row at a place.
+    ///
+    /// # Safety
+    /// As above, and the spot is one in a slice of such rows.
+    #[expect(unsafe_code, reason = "see above")]
+    #[inline(always)]
+    unsafe fn of_row(self, place: Place, spot: Spot) -> T {
+        // SAFETY: the slice has as many rows as the part has places.
+        unsafe { *self.0.get_unchecked(place.0 * spot.width + spot.offset) }
+    }
 }
 
-/// Returns how many elements the results that are wanted have.
-fn length<T>(results: &[&mut [MaybeUninit<T>]]) -> usize {
-    results.iter().map(|result| result.len()).max().unwrap_or(0)
+/// Returns how many elements the results that are wanted have; or rows.
+fn length<T>(results: &[&mut [MaybeUninit<T>]], spots: &[Spot]) -> usize {
+    let length = |spot: &Spot| results[spot.slice].len() / spot.width;
+    spots.iter().map(length).max().unwrap_or(0)
 }
 
 pub(crate) type Block<T> = [MaybeUninit<T>; BLOCK];
@@ -130,10 +167,26 @@ pub(crate) fn write<T>(block: &mut Block<T>, at: Place, element: T) {
 }
 
 /// A block for each result of the only component.
-impl<T, const N: usize> Sink<T> for &mut [Block<T>; N] {
+struct OfOne<'a, T, const N: usize> {
+    blocks: &'a mut [Block<T>; N],
+    spots: [Spot; N],
+    /// Whether the elements of a slice have the order that they have in the result.
+    are_whole: bool,
+}
+
+impl<T, const N: usize> Sink<T> for OfOne<'_, T, N> {
     #[inline(always)]
     fn put(&mut self, _component: usize, result: usize, at: Place, element: T) {
-        write(&mut self[result], at, element);
+        if !self.are_whole {
+            return write(&mut self.blocks[result], at, element);
+        }
+        let Spot { offset, width, .. } = self.spots[result];
+        let blocks = self.blocks.as_flattened_mut();
+        // SAFETY: places are less than the length of a block, and the slice has as many blocks as its rows have numbers.
+        #[expect(unsafe_code, reason = "see above")]
+        let place =
+            unsafe { blocks.get_unchecked_mut((result - offset) * BLOCK + at.0 * width + offset) };
+        *place = MaybeUninit::new(element);
     }
 }
 
@@ -156,9 +209,15 @@ impl<T: Copy, D: Order, const N: usize, const O: usize> Sink<T> for &mut Compone
 }
 
 /// The computation of a part of the results.
-pub(super) trait Work<T> {
+pub(super) trait Work<T, const N: usize> {
     /// The number of slices that are read.
     const READS: usize;
+
+    /// Whether there are values that a result could overwrite, as far as the compiler knows.
+    const HAS_VALUES: bool;
+
+    /// Where the results are.
+    const SPOTS: [Spot; N];
 
     fn each(&self, part: Part, sink: impl Sink<T>);
 }
@@ -169,23 +228,39 @@ pub(super) struct OneComponent<'a, 'b, T, W, const N: usize>(
     pub(super) Results<'a, 'b, T>,
 );
 
-impl<T: Element, W: Work<T>, const N: usize> Loop for OneComponent<'_, '_, T, W, N> {
+impl<T: Element, W: Work<T, N>, const N: usize> Loop for OneComponent<'_, '_, T, W, N> {
     #[inline(always)]
     fn run(self) {
         let Self(work, results) = self;
-        for part in Part::all(length(results)) {
+        let spots = const { W::SPOTS };
+        let width = const { common_width(&W::SPOTS) };
+        let are_whole = width.is_some();
+        // Whole blocks of a single slice are written where they belong.
+        let is_direct = const {
+            matches!(common_width(&W::SPOTS), Some(width) if width == N)
+                && W::READS <= MOST_READS
+                && !W::HAS_VALUES
+        };
+        for part in Part::all(length(results, &spots)) {
             let mut spare = [[MaybeUninit::uninit(); BLOCK]; N];
-            // Whole blocks of a single result are written where they belong.
-            let place = if const { N == 1 && W::READS <= MOST_READS } {
-                results[0][part.start..].first_chunk_mut::<BLOCK>()
+            let place = if is_direct {
+                let (blocks, _) = results[0][part.start * N..].as_chunks_mut::<BLOCK>();
+                blocks.first_chunk_mut::<N>()
             } else {
                 None
             };
-            let place = place.and_then(|block| from_mut(block).try_into().ok());
             let is_spare = place.is_none();
-            work.each(part, place.unwrap_or(&mut spare));
+            let blocks = place.unwrap_or(&mut spare);
+            work.each(
+                part,
+                OfOne {
+                    blocks,
+                    spots,
+                    are_whole,
+                },
+            );
             if is_spare {
-                part.copy(&spare, results);
+                part.copy(&spare, &spots, are_whole, results);
             }
         }
     }
@@ -208,21 +283,32 @@ where
     #[inline(always)]
     fn run(self) {
         let Self(work, results) = self;
-        for part in Part::all(length(results)) {
+        let are_pairs = const { !F::SIDES.is_empty() };
+        let of_inputs = const { part::<N>(&spots::<I>(F::INPUTS, !F::SIDES.is_empty()), V::START) };
+        let of_gradients = const { spots::<O>(F::OUTPUTS, !F::SIDES.is_empty()) };
+        let first = const { spots::<I>(F::INPUTS, !F::SIDES.is_empty()) }[V::START].slice;
+        let (count, outputs) = (slices(F::INPUTS, are_pairs), slices(F::OUTPUTS, are_pairs));
+        let mut longest = 0;
+        for component in 0..D::COUNT {
+            let results = &results[component * (count + outputs)..];
+            longest = longest.max(length(&results[first..], &of_inputs));
+            longest = longest.max(length(&results[count..], &of_gradients));
+        }
+        for part in Part::all(longest) {
             let mut blocks = Components::<T, D, N, O> {
                 of_inputs: D::filled([[MaybeUninit::uninit(); BLOCK]; N]),
                 of_gradients: D::filled([[MaybeUninit::uninit(); BLOCK]; O]),
             };
             work.each(part, &mut blocks);
             for component in 0..D::COUNT {
-                let (to_inputs, to_gradients) = results[component * (I + O)..].split_at_mut(I);
-                part.copy(
-                    &blocks.of_inputs.as_ref()[component],
-                    &mut to_inputs[V::START..],
-                );
+                let results = &mut results[component * (count + outputs)..];
+                let (to_inputs, to_gradients) = results.split_at_mut(count);
+                let own = &blocks.of_inputs.as_ref()[component];
+                part.copy(own, &of_inputs, false, &mut to_inputs[first..]);
                 // The first group's loop has them.
                 if V::START == 0 {
-                    part.copy(&blocks.of_gradients.as_ref()[component], to_gradients);
+                    let own = &blocks.of_gradients.as_ref()[component];
+                    part.copy(own, &of_gradients, false, to_gradients);
                 }
             }
         }
@@ -236,31 +322,30 @@ pub(super) struct ValueWork<'a, T, F, const I: usize, const O: usize> {
     pub(super) inputs: &'a [&'a [T]],
 }
 
-impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize> Work<T>
+impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize> Work<T, O>
     for ValueWork<'_, T, F, I, O>
 {
-    const READS: usize = I;
+    const READS: usize = slices(F::INPUTS, !F::SIDES.is_empty());
+    const HAS_VALUES: bool = size_of::<F>() > 0;
+    const SPOTS: [Spot; O] = spots(F::OUTPUTS, !F::SIDES.is_empty());
 
     #[inline(always)]
     fn each(&self, part: Part, mut sink: impl Sink<T>) {
-        let (formula, x) = (self.formula, part.of::<T, I>(self.inputs));
+        let spots = const { spots::<I>(F::INPUTS, !F::SIDES.is_empty()) };
+        let (formula, x) = (self.formula, part.of::<T, I>(self.inputs, spots));
         let entries = formula.entries(part.elements(self.first));
         for at in part.places() {
             let mut numbers = [Dual::constant(T::Number::from(0.0)); I];
-            let mut input = 0;
-            while input < I {
+            each!(input < I => {
                 // SAFETY: a place of this part.
                 #[expect(unsafe_code, reason = "see above")]
-                let value = unsafe { x[input].at(at) };
+                let value = unsafe { x[input].of_row(at, spots[input]) };
                 numbers[input] = Dual::<T::Number, 0>::constant(T::Number::of(value));
-                input += 1;
-            }
+            });
             let outputs = formula.at(&entries, at, numbers);
-            let mut output = 0;
-            while output < O {
+            each!(output < O => {
                 sink.put(0, output, at, outputs[output].value.element());
-                output += 1;
-            }
+            });
         }
     }
 }
@@ -272,34 +357,41 @@ pub(super) struct TangentWork<'a, T, F, const I: usize, const O: usize> {
     pub(super) inputs: &'a [&'a [T]],
 }
 
-impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize> Work<T>
+impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize> Work<T, O>
     for TangentWork<'_, T, F, I, O>
 {
-    const READS: usize = 2 * I;
+    const READS: usize = 2 * slices(F::INPUTS, !F::SIDES.is_empty());
+    const HAS_VALUES: bool = size_of::<F>() > 0;
+    const SPOTS: [Spot; O] = spots(F::OUTPUTS, !F::SIDES.is_empty());
 
     #[inline(always)]
     fn each(&self, part: Part, mut sink: impl Sink<T>) {
-        let (x, directions) = self.inputs.split_at(I);
-        let (x, directions) = (part.of::<T, I>(x), part.of::<T, I>(directions));
+        let spots = const { spots::<I>(F::INPUTS, !F::SIDES.is_empty()) };
+        let (x, directions) = self.inputs.split_at(self.inputs.len() / 2);
+        let (x, directions) = (
+            part.of::<T, I>(x, spots),
+            part.of::<T, I>(directions, spots),
+        );
         let formula = self.formula;
         let entries = formula.entries(part.elements(self.first));
         for at in part.places() {
             let mut numbers = [Dual::constant(T::Number::from(0.0)); I];
-            let mut input = 0;
-            while input < I {
+            each!(input < I => {
                 // SAFETY: a place of this part.
                 #[expect(unsafe_code, reason = "see above")]
-                let (value, direction) = unsafe { (x[input].at(at), directions[input].at(at)) };
+                let (value, direction) = unsafe {
+                    (
+                        x[input].of_row(at, spots[input]),
+                        directions[input].of_row(at, spots[input]),
+                    )
+                };
                 let (value, direction) = (T::Number::of(value), T::Number::of(direction));
                 numbers[input] = Dual::along(value, [direction], I > 1);
-                input += 1;
-            }
+            });
             let outputs = formula.at(&entries, at, numbers);
-            let mut output = 0;
-            while output < O {
-                sink.put(0, output, at, outputs[output].tangents[0].element());
-                output += 1;
-            }
+            each!(output < O => {
+                sink.put(0, output, at, along(outputs[output]).element());
+            });
         }
     }
 }
@@ -336,7 +428,7 @@ impl<'a, T, F, D, V, const I: usize, const O: usize, const N: usize, const ALONE
     }
 }
 
-impl<T, F, D, V, const I: usize, const O: usize, const N: usize, const ALONE: bool> Work<T>
+impl<T, F, D, V, const I: usize, const O: usize, const N: usize, const ALONE: bool> Work<T, N>
     for PartialWork<'_, T, F, D, V, I, O, N, ALONE>
 where
     T: Element,
@@ -344,16 +436,23 @@ where
     D: Order,
     V: Variables,
 {
-    const READS: usize = D::COUNT * (I + O);
+    const READS: usize = D::COUNT
+        * (slices(F::INPUTS, !F::SIDES.is_empty()) + slices(F::OUTPUTS, !F::SIDES.is_empty()));
+    const HAS_VALUES: bool = size_of::<F>() > 0;
+    const SPOTS: [Spot; N] = part(&spots::<I>(F::INPUTS, !F::SIDES.is_empty()), V::START);
 
     #[inline(always)]
     fn each(&self, part: Part, mut sink: impl Sink<T>) {
         let mut x = D::filled([Input::<T>(&[]); I]);
         let mut gradients = D::filled([Input::<T>(&[]); O]);
+        let are_pairs = const { !F::SIDES.is_empty() };
+        let of_inputs = const { spots::<I>(F::INPUTS, !F::SIDES.is_empty()) };
+        let of_outputs = const { spots::<O>(F::OUTPUTS, !F::SIDES.is_empty()) };
+        let (count, outputs) = (slices(F::INPUTS, are_pairs), slices(F::OUTPUTS, are_pairs));
         for component in 0..D::COUNT {
-            let inputs = &self.inputs[component * (I + O)..];
-            x.as_mut()[component] = part.of::<T, I>(inputs);
-            gradients.as_mut()[component] = part.of::<T, O>(&inputs[I..]);
+            let inputs = &self.inputs[component * (count + outputs)..];
+            x.as_mut()[component] = part.of::<T, I>(inputs, of_inputs);
+            gradients.as_mut()[component] = part.of::<T, O>(&inputs[count..], of_outputs);
         }
         let (formula, x, gradients) = (self.formula, x.as_ref(), gradients.as_ref());
         // A derivative along the only direction of the only input is that direction times a slope. The slope has the
@@ -363,57 +462,55 @@ where
         for at in part.places() {
             let zero = Dual::<T::Number, N>::constant(T::Number::from(0.0));
             let mut numbers = [D::filled(zero); I];
-            let mut input = 0;
-            while input < I {
+            each!(input < I => {
                 let mut components = D::filled(zero);
-                let mut component = 0;
-                while component < D::COUNT {
+                each!(component < D::COUNT => {
                     // SAFETY: a place of this part.
                     #[expect(unsafe_code, reason = "see above")]
-                    let value = T::Number::of(unsafe { x[component][input].at(at) });
+                    let value = unsafe { x[component][input].of_row(at, of_inputs[input]) };
+                    let value = T::Number::of(value);
                     components.as_mut()[component] = match V::place(input) {
                         Some(place) if component == 0 => Dual::variable(value, place),
                         _ if is_factor => Dual::constant(T::Number::from(1.0)),
                         _ => Dual::constant(value),
                     };
-                    component += 1;
-                }
+                });
                 numbers[input] = components;
-                input += 1;
-            }
+            });
             let mut outputs = D::call(formula, &entries, at, numbers);
-            let mut output = 0;
-            while is_factor && output < O {
-                let along = &mut outputs[output].as_mut()[1];
-                // SAFETY: a place of this part.
-                #[expect(unsafe_code, reason = "see above")]
-                let factor = T::Number::of(unsafe { x[1][0].at(at) });
-                *along = along.scaled(along.value * factor, factor);
-                output += 1;
+            if is_factor {
+                each!(output < O => {
+                    let along = &mut outputs[output].as_mut()[1];
+                    // SAFETY: a place of this part.
+                    #[expect(unsafe_code, reason = "see above")]
+                    let factor = T::Number::of(unsafe { x[1][0].at(at) });
+                    *along = along.scaled(along.value * factor, factor);
+                });
             }
-            let count = if ALONE { 1 } else { D::COUNT };
-            let mut component = 0;
-            while component < count {
+            each!(component < if ALONE { 1 } else { D::COUNT } => {
                 let others = D::COUNT - 1 - component;
-                let mut variable = 0;
-                while variable < N {
+                each!(variable < N => {
                     // SAFETY: a place of this part.
                     #[expect(unsafe_code, reason = "see above")]
                     let sum = unsafe {
-                        contracted::<T, D, N, O, ALONE>(&outputs, gradients, at, others, variable)
+                        contracted::<T, D, N, O, ALONE>(
+                            &outputs,
+                            (gradients, of_outputs),
+                            at,
+                            others,
+                            variable,
+                        )
                     };
                     sink.put(component, variable, at, sum.element());
-                    variable += 1;
-                }
-                let mut output = 0;
+                });
                 // The derivative with respect to the last direction is the formula itself, and is never wanted.
-                while !ALONE && V::START == 0 && others > 0 && output < O {
-                    let derivative = outputs[output].as_ref()[others].value;
-                    sink.put(component, N + output, at, derivative.element());
-                    output += 1;
+                if !ALONE && V::START == 0 && others > 0 {
+                    each!(output < O => {
+                        let derivative = outputs[output].as_ref()[others].value;
+                        sink.put(component, N + output, at, derivative.element());
+                    });
                 }
-                component += 1;
-            }
+            });
         }
     }
 }
@@ -426,35 +523,34 @@ where
 #[inline(always)]
 unsafe fn contracted<T: Element, D: Order, const N: usize, const O: usize, const ALONE: bool>(
     outputs: &[D::Of<Dual<T::Number, N>>; O],
-    gradients: &[[Input<'_, T>; O]],
+    (gradients, spots): (&[[Input<'_, T>; O]], [Spot; O]),
     at: Place,
     others: usize,
     variable: usize,
 ) -> T::Number {
-    let (mut sum, mut is_empty) = (T::Number::from(0.0), true);
-    let mut output = 0;
-    while output < O {
-        let mut of_gradient = 0;
-        while of_gradient < if ALONE { 1 } else { D::COUNT } {
+    let mut sum: Option<T::Number> = None;
+    each!(output < O => {
+        each!(of_gradient < if ALONE { 1 } else { D::COUNT } => {
             if of_gradient & !others == 0
                 && let Some(slope) =
                     outputs[output].as_ref()[others ^ of_gradient].tangent(variable)
             {
                 // SAFETY: as the caller promises.
-                let gradient = T::Number::of(unsafe { gradients[of_gradient][output].at(at) });
+                let gradient = unsafe { gradients[of_gradient][output].of_row(at, spots[output]) };
+                let gradient = T::Number::of(gradient);
                 let product = gradient * slope;
                 // The direction may be missing for some inputs: then no slope makes NaN of it.
                 let vanishes = of_gradient > 0 && gradient == 0.0;
                 let product = if vanishes { gradient } else { product };
-                if is_empty {
-                    (sum, is_empty) = (product, false);
-                } else {
-                    sum += product;
-                }
+                sum = match sum {
+                    None => Some(product),
+                    Some(sum) => Some(sum + product),
+                };
             }
-            of_gradient += 1;
-        }
-        output += 1;
+        });
+    });
+    match sum {
+        None => T::Number::from(0.0),
+        Some(sum) => sum,
     }
-    sum
 }

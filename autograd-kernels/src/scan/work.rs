@@ -11,6 +11,7 @@ use crate::element::number::Number;
 use crate::element::real::Real;
 use crate::elementwise::Formula;
 use crate::elementwise::dual::Dual;
+use crate::elementwise::each::each;
 use crate::elementwise::entries::{Elements, Place};
 use crate::elementwise::evaluation::BLOCK;
 use crate::elementwise::order::Order;
@@ -54,8 +55,9 @@ impl Lanes {
                 None => slice.copy_from_slice(&block[..self.length]),
             },
             None => {
-                for (element, computed) in row.iter_mut().zip(block) {
-                    *element = *computed;
+                // No iterator over the block: to compare its address would let the compiler take it for an input.
+                for (at, element) in row.iter_mut().enumerate() {
+                    *element = block[at];
                 }
             }
         }
@@ -158,14 +160,17 @@ where
                 states.as_mut()[component][state] = *block(run.states, component * S + state);
             }
         }
+        // Of the outputs. The states are replaced where they are: a lane reads its own before it writes them.
         let mut results = D::filled([[MaybeUninit::uninit(); BLOCK]; O]);
         for (index, step) in run.steps.clone().enumerate() {
             if !run.trail.is_empty() {
                 let rows = run.trail.chunks_exact_mut(lanes.padded);
                 let mut rows = rows.skip(index * D::COUNT * S);
                 for component in 0..D::COUNT {
-                    for (state, row) in states.as_ref()[component].iter().zip(&mut rows) {
-                        row.copy_from_slice(&state[..lanes.padded]);
+                    for state in 0..S {
+                        if let Some(row) = rows.next() {
+                            row.copy_from_slice(&states.as_ref()[component][state][..lanes.padded]);
+                        }
                     }
                 }
             }
@@ -179,10 +184,8 @@ where
             let entries = formula.entries(lanes.elements());
             for at in lanes.places() {
                 let mut numbers = [D::filled(zero); I];
-                let mut input = 0;
-                while input < I {
-                    let mut component = 0;
-                    while component < D::COUNT {
+                each!(input < I => {
+                    each!(component < D::COUNT => {
                         // SAFETY: a place of this block; the input has one for each.
                         #[expect(unsafe_code, reason = "see `Input`")]
                         let value = unsafe {
@@ -193,38 +196,21 @@ where
                             }
                         };
                         numbers[input].as_mut()[component] = Dual::constant(T::Number::of(value));
-                        component += 1;
-                    }
-                    input += 1;
-                }
+                    });
+                });
                 let computed = D::call(formula, &entries, at, numbers);
-                let mut result = 0;
-                while result < if OUTPUTS { O } else { S } {
-                    let mut component = 0;
-                    while component < D::COUNT {
-                        let value = computed[result].as_ref()[component].value;
-                        write(
-                            &mut results.as_mut()[component][result],
-                            at,
-                            value.element(),
-                        );
-                        component += 1;
-                    }
-                    result += 1;
-                }
+                each!(result < if OUTPUTS { O } else { S } => {
+                    each!(component < D::COUNT => {
+                        let value = computed[result].as_ref()[component].value.element();
+                        if result < S {
+                            replace(&mut states.as_mut()[component][result], at, value);
+                        } else {
+                            write(&mut results.as_mut()[component][result], at, value);
+                        }
+                    });
+                });
             }
             for component in 0..D::COUNT {
-                for state in 0..S {
-                    let computed = &results.as_ref()[component][state];
-                    let state = &mut states.as_mut()[component][state];
-                    for (element, computed) in state[..lanes.padded].iter_mut().zip(computed) {
-                        // SAFETY: the loop has written all places.
-                        #[expect(unsafe_code, reason = "see above")]
-                        {
-                            *element = unsafe { computed.assume_init() };
-                        }
-                    }
-                }
                 for output in 0..if OUTPUTS { O - S } else { 0 } {
                     if let Some(rows) = &mut run.results[component * (O - S) + output] {
                         lanes.copy(&results.as_ref()[component][S + output], rows, step);
@@ -238,6 +224,15 @@ where
             }
         }
     }
+}
+
+/// Replaces an element of a block.
+#[inline(always)]
+fn replace<T>(block: &mut [T; BLOCK], at: Place, element: T) {
+    // SAFETY: places are less than the length of a block.
+    #[expect(unsafe_code, reason = "see `Input`")]
+    let place = unsafe { block.get_unchecked_mut(at.0) };
+    *place = element;
 }
 
 /// A choice of the inputs that are variables.
@@ -321,14 +316,21 @@ where
     fn run(self) {
         let Self { formula, run, .. } = self;
         let lanes = run.lanes;
-        let mut adjoints = D::filled([[T::zero(); BLOCK]; S]);
+        let mut sums = Derivatives::<T, D, I, S> {
+            adjoints: D::filled([[T::zero(); BLOCK]; S]),
+            of_shared: D::filled([[T::zero(); BLOCK]; I]),
+            results: D::filled([[MaybeUninit::uninit(); BLOCK]; I]),
+        };
         for component in 0..D::COUNT {
             for state in 0..S {
-                adjoints.as_mut()[component][state] = *block(run.adjoints, component * S + state);
+                sums.adjoints.as_mut()[component][state] =
+                    *block(run.adjoints, component * S + state);
+            }
+            for input in S + X..I {
+                let index = component * (I - S - X) + input - S - X;
+                sums.of_shared.as_mut()[component][input] = *block(run.of_shared, index);
             }
         }
-        // Of the inputs that are wanted.
-        let mut results = D::filled([[MaybeUninit::uninit(); BLOCK]; I]);
         let is_computed = |input| const { I > MOST_AT_ONCE } || V::place(input).is_some();
         for (index, step) in run.steps.clone().enumerate().rev() {
             let mut x = D::filled([Input::<T>(&[]); I]);
@@ -348,7 +350,6 @@ where
                 lanes,
                 inputs: &x,
                 gradients: &gradients,
-                adjoints: &adjoints,
                 of: PhantomData::<D>,
             };
             let is_wanted = |input: usize| {
@@ -363,49 +364,39 @@ where
                 }
             };
             if const { I <= MOST_AT_ONCE } {
-                lane.each::<V, I>(&mut results);
+                lane.each::<V, I, S, X, true>(&mut sums);
             } else {
                 macro_rules! groups {
                     ($($index:literal)*) => {$(
                         if const { $index * WIDEST < I }
                             && ($index * WIDEST..I.min(($index + 1) * WIDEST)).any(is_wanted)
                         {
-                            lane.each::<Group<$index>, WIDEST>(&mut results);
+                            lane.each::<Group<$index>, WIDEST, S, X, false>(&mut sums);
                         }
                     )*};
                 }
                 groups!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
-            }
-            for component in 0..D::COUNT {
-                let results = &results.as_ref()[component];
-                for state in 0..S {
-                    let adjoint = &mut adjoints.as_mut()[component][state];
-                    for at in 0..lanes.padded {
-                        // SAFETY: the loop has written all places.
-                        #[expect(unsafe_code, reason = "see above")]
-                        {
-                            adjoint[at] = unsafe { results[state][at].assume_init() };
-                        }
-                    }
-                }
-                for input in S..S + X {
-                    if is_computed(input)
-                        && let Some(rows) = &mut run.of_steps[component * X + input - S]
-                    {
-                        lanes.copy(&results[input], rows, step);
-                    }
-                }
-                for input in S + X..I {
-                    if is_computed(input) && run.wants_shared {
-                        let index = component * (I - S - X) + input - S - X;
-                        let sums = block_mut(run.of_shared, index);
+                // All groups read the adjoints after the step.
+                for component in 0..D::COUNT {
+                    let results = &sums.results.as_ref()[component];
+                    for state in 0..S {
+                        let adjoint = &mut sums.adjoints.as_mut()[component][state];
                         for at in 0..lanes.padded {
                             // SAFETY: the loop has written all places.
                             #[expect(unsafe_code, reason = "see above")]
                             {
-                                sums[at] += unsafe { results[input][at].assume_init() };
+                                adjoint[at] = unsafe { results[state][at].assume_init() };
                             }
                         }
+                    }
+                }
+            }
+            for component in 0..D::COUNT {
+                for input in S..S + X {
+                    if is_computed(input)
+                        && let Some(rows) = &mut run.of_steps[component * X + input - S]
+                    {
+                        lanes.copy(&sums.results.as_ref()[component][input], rows, step);
                     }
                 }
             }
@@ -413,14 +404,27 @@ where
         for component in 0..D::COUNT {
             for state in 0..S {
                 *block_mut(run.adjoints, component * S + state) =
-                    adjoints.as_ref()[component][state];
+                    sums.adjoints.as_ref()[component][state];
+            }
+            for input in S + X..I {
+                let index = component * (I - S - X) + input - S - X;
+                *block_mut(run.of_shared, index) = sums.of_shared.as_ref()[component][input];
             }
         }
     }
 }
 
+/// The derivatives of a block of lanes, and their sums over the steps.
+struct Derivatives<T: Copy, D: Order, const I: usize, const S: usize> {
+    adjoints: D::Of<[[T; BLOCK]; S]>,
+    /// Of the inputs that are the same in each step, of which there are as many as inputs at most.
+    of_shared: D::Of<[[T; BLOCK]; I]>,
+    /// Of the inputs of the step; and of the states, if the adjoints are still needed.
+    results: D::Of<[Block<T>; I]>,
+}
+
 /// One step backward, of a block of lanes.
-struct Lane<'a, 'b, T, F, D: Order, const I: usize, const O: usize, const S: usize>
+struct Lane<'a, 'b, T, F, D: Order, const I: usize, const O: usize>
 where
     T: Copy,
 {
@@ -428,28 +432,29 @@ where
     lanes: Lanes,
     inputs: &'a D::Of<[Input<'b, T>; I]>,
     gradients: &'a D::Of<[Input<'b, T>; O]>,
-    adjoints: &'a D::Of<[[T; BLOCK]; S]>,
     of: PhantomData<D>,
 }
 
-impl<T, F, D, const I: usize, const O: usize, const S: usize> Lane<'_, '_, T, F, D, I, O, S>
+impl<T, F, D, const I: usize, const O: usize> Lane<'_, '_, T, F, D, I, O>
 where
     T: Element,
     F: Formula<I, O>,
     D: Order,
 {
-    /// Writes the derivatives with respect to `N` variables.
+    /// Writes the derivatives with respect to `N` variables. The adjoints are replaced where they are if these are
+    /// `ALL`: a lane reads its own before it writes them.
     #[inline(always)]
-    fn each<V: Variables, const N: usize>(&self, results: &mut D::Of<[Block<T>; I]>) {
+    fn each<V: Variables, const N: usize, const S: usize, const X: usize, const ALL: bool>(
+        &self,
+        sums: &mut Derivatives<T, D, I, S>,
+    ) {
         let (x, gradients) = (self.inputs.as_ref(), self.gradients.as_ref());
         let zero = Dual::<T::Number, N>::constant(T::Number::from(0.0));
         let entries = self.formula.entries(self.lanes.elements());
         for at in self.lanes.places() {
             let mut numbers = [D::filled(zero); I];
-            let mut input = 0;
-            while input < I {
-                let mut component = 0;
-                while component < D::COUNT {
+            each!(input < I => {
+                each!(component < D::COUNT => {
                     // SAFETY: a place of this block; the input has one for each.
                     #[expect(unsafe_code, reason = "see `Input`")]
                     let value = T::Number::of(unsafe { x[component][input].at(at) });
@@ -457,47 +462,49 @@ where
                         Some(place) if component == 0 => Dual::variable(value, place),
                         _ => Dual::constant(value),
                     };
-                    component += 1;
-                }
-                input += 1;
-            }
+                });
+            });
             let mut of_results = D::filled([T::Number::from(0.0); O]);
-            let mut result = 0;
-            while result < O {
-                let mut component = 0;
-                while component < D::COUNT {
+            each!(result < O => {
+                each!(component < D::COUNT => {
                     // SAFETY: as above.
                     #[expect(unsafe_code, reason = "see `Input`")]
                     let value = unsafe {
                         if result < S {
-                            *self.adjoints.as_ref()[component][result].get_unchecked(at.0)
+                            *sums.adjoints.as_ref()[component][result].get_unchecked(at.0)
                         } else {
                             gradients[component][result].at(at)
                         }
                     };
                     of_results.as_mut()[component][result] = T::Number::of(value);
-                    component += 1;
-                }
-                result += 1;
-            }
+                });
+            });
             let computed = D::call(self.formula, &entries, at, numbers);
-            let mut input = 0;
-            while input < I {
+            each!(input < I => {
                 if let Some(variable) = V::place(input) {
-                    let mut component = 0;
-                    while component < D::COUNT {
+                    each!(component < D::COUNT => {
                         let sum = contracted::<_, D, N, O>(
                             &computed,
                             of_results.as_ref(),
                             component,
                             variable,
                         );
-                        write(&mut results.as_mut()[component][input], at, sum.element());
-                        component += 1;
-                    }
+                        let sum = sum.element();
+                        if ALL && input < S {
+                            replace(&mut sums.adjoints.as_mut()[component][input], at, sum);
+                        } else if input < S + X {
+                            write(&mut sums.results.as_mut()[component][input], at, sum);
+                        } else {
+                            // SAFETY: as above.
+                            #[expect(unsafe_code, reason = "see `Input`")]
+                            unsafe {
+                                let of_shared = &mut sums.of_shared.as_mut()[component][input];
+                                *of_shared.get_unchecked_mut(at.0) += sum;
+                            }
+                        }
+                    });
                 }
-                input += 1;
-            }
+            });
         }
     }
 }
@@ -510,11 +517,9 @@ fn contracted<B: Real, D: Order, const N: usize, const O: usize>(
     of_sum: usize,
     variable: usize,
 ) -> B {
-    let (mut sum, mut is_empty) = (B::from(0.0), true);
-    let mut result = 0;
-    while result < O {
-        let mut of_gradient = 0;
-        while of_gradient < D::COUNT {
+    let mut sum: Option<B> = None;
+    each!(result < O => {
+        each!(of_gradient < D::COUNT => {
             if of_gradient & !of_sum == 0
                 && let Some(slope) =
                     computed[result].as_ref()[of_sum ^ of_gradient].tangent(variable)
@@ -526,15 +531,15 @@ fn contracted<B: Real, D: Order, const N: usize, const O: usize>(
                 } else {
                     gradient * slope
                 };
-                if is_empty {
-                    (sum, is_empty) = (product, false);
-                } else {
-                    sum += product;
-                }
+                sum = match sum {
+                    None => Some(product),
+                    Some(sum) => Some(sum + product),
+                };
             }
-            of_gradient += 1;
-        }
-        result += 1;
+        });
+    });
+    match sum {
+        None => B::from(0.0),
+        Some(sum) => sum,
     }
-    sum
 }

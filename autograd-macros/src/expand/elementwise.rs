@@ -250,6 +250,7 @@ pub(super) fn loops(
     let block = entries_of(elementwise, p);
     let assertion = few_numbers(elementwise, p);
     let weights = pairs::weights(definition, elementwise, p);
+    let sides = pairs::sides_of_formula(elementwise, p);
     quote! {
         #assertion
 
@@ -258,6 +259,7 @@ pub(super) fn loops(
         impl #p::Formula<#inputs, #outputs> for #name {
             #block
             #lists_of_items
+            #sides
 
             #[inline(always)]
             fn at<#real: #p::Real>(

@@ -32,14 +32,7 @@ fn call(
     inputs: &TokenStream,
     p: &TokenStream,
 ) -> TokenStream {
-    let sides = pairs.sides.iter().map(|side| {
-        let side = match side {
-            Side::Row => quote!(Row),
-            Side::Column => quote!(Column),
-            Side::All => quote!(All),
-        };
-        quote!(#p::Side::#side)
-    });
+    let sides = sides(pairs, p);
     let sides = quote!([#(#sides),*]);
     let count = elementwise.inputs.len();
     let places: Vec<usize> = (0..count)
@@ -72,6 +65,30 @@ fn call(
     }
 }
 
+/// Generates the side of each tensor.
+fn sides(pairs: &Pairs, p: &TokenStream) -> Vec<TokenStream> {
+    let sides = pairs.sides.iter().map(|side| {
+        let side = match side {
+            Side::Row => quote!(Row),
+            Side::Column => quote!(Column),
+            Side::All => quote!(All),
+        };
+        quote!(#p::Side::#side)
+    });
+    sides.collect()
+}
+
+/// Generates the sides of the tensors as a constant of the formula, and whether its results are summed.
+pub(super) fn sides_of_formula(elementwise: &Elementwise, p: &TokenStream) -> Option<TokenStream> {
+    let pairs = elementwise.pairs.as_ref()?;
+    let sides = sides(pairs, p);
+    let is_summed = pairs.reduce == Reduce::Sum;
+    Some(quote! {
+        const SIDES: &'static [#p::Side] = &[#(#sides),*];
+        const IS_SUMMED: bool = #is_summed;
+    })
+}
+
 fn weights_name(ident: &Ident) -> Ident {
     format_ident!("{ident}Weights", span = at(ident))
 }
@@ -99,6 +116,7 @@ pub(super) fn weights(
     ]
     .map(local);
     let formula = formula.to_token_stream();
+    let sides = sides(pairs, p);
     Some(quote! {
         struct #name(#formula);
 
@@ -106,6 +124,8 @@ pub(super) fn weights(
             type Entries = <#formula as #p::Formula<#count, 1>>::Entries;
 
             const INPUTS: &'static [#p::Item] = #list;
+            const SIDES: &'static [#p::Side] = &[#(#sides,)* #p::Side::Row];
+            const IS_SUMMED: bool = true;
 
             #[inline(always)]
             fn entries(&self, #elements: #p::Elements) -> Self::Entries {

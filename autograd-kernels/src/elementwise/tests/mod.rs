@@ -21,6 +21,9 @@ struct Two;
 impl Formula<3, 2> for Two {
     type Entries = ();
 
+    const SIDES: &'static [Side] = &[Side::Row, Side::Column, Side::All];
+    const IS_SUMMED: bool = true;
+
     fn entries(&self, _: Elements) {}
 
     #[inline(always)]

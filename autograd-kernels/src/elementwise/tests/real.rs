@@ -39,7 +39,7 @@ where
         let direction = |index| Dual::constant(f64::from(index == along));
         let x = Dual::along(Dual::variable(x, 0), [direction(0)], true);
         let y = Dual::along(Dual::variable(y, 1), [direction(1)], true);
-        let first = f(x, y).tangents[0];
+        let first = f(x, y).tangent(0).unwrap();
         [0, 1].map(|index| first.tangent(index).unwrap_or(0.0))
     };
     [row(0), row(1)]

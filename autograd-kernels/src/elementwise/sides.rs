@@ -1,0 +1,268 @@
+//! Loops over pairs that add results while they are in registers.
+//!
+//! Only derivatives of the first order and values have such loops: those of other orders write tiles of results, which
+//! `pairs` adds afterwards.
+
+use std::marker::PhantomData;
+
+use super::dual::Dual;
+use super::each::each;
+use super::entries::{Elements, Place};
+use super::evaluation::LANES;
+use super::formula::Formula;
+use super::item::Item;
+use super::order::Variables;
+use super::tile::{Side, TILE, Tile, WIDTH};
+use crate::element::Element;
+use crate::element::number::Number;
+use crate::loops::wide::Loop;
+
+/// The results of one pair.
+pub(super) trait Results<T: Element, F, const I: usize, const O: usize, const N: usize> {
+    /// Whether there are gradients of the outputs.
+    const OF_GRADIENTS: bool;
+
+    /// The first result among all.
+    const START: usize;
+
+    /// What the results have a sum for.
+    const SIDES: [Side; N];
+
+    fn at(
+        formula: &F,
+        entries: &F::Entries,
+        inputs: [T::Number; I],
+        gradients: [T::Number; O],
+    ) -> [T::Number; N]
+    where
+        F: Formula<I, O>;
+}
+
+/// The outputs.
+pub(super) struct Outputs;
+
+impl<T: Element, F, const I: usize, const O: usize> Results<T, F, I, O, O> for Outputs {
+    const OF_GRADIENTS: bool = false;
+    const START: usize = 0;
+    const SIDES: [Side; O] = [Side::Row; O];
+
+    #[inline(always)]
+    fn at(
+        formula: &F,
+        entries: &F::Entries,
+        inputs: [T::Number; I],
+        _gradients: [T::Number; O],
+    ) -> [T::Number; O]
+    where
+        F: Formula<I, O>,
+    {
+        let mut numbers = [Dual::<T::Number, 0>::constant(T::Number::from(0.0)); I];
+        each!(input < I => {
+            numbers[input] = Dual::constant(inputs[input]);
+        });
+        let results = formula.at(entries, Place(0), numbers);
+        let mut outputs = [T::Number::from(0.0); O];
+        each!(output < O => {
+            outputs[output] = results[output].value;
+        });
+        outputs
+    }
+}
+
+/// The partial derivatives of the pairing, with respect to variables.
+pub(super) struct PartialsOf<V>(PhantomData<V>);
+
+impl<T: Element, F: Formula<I, O>, V: Variables, const I: usize, const O: usize, const N: usize>
+    Results<T, F, I, O, N> for PartialsOf<V>
+{
+    const OF_GRADIENTS: bool = true;
+    const START: usize = V::START;
+    const SIDES: [Side; N] = {
+        let (all, mut own) = (of_numbers::<I>(F::INPUTS, F::SIDES), [Side::All; N]);
+        let mut variable = 0;
+        // There may be fewer where the compiler only mentions the loop.
+        while variable < N && V::START + variable < I {
+            own[variable] = all[V::START + variable];
+            variable += 1;
+        }
+        own
+    };
+
+    #[inline(always)]
+    fn at(
+        formula: &F,
+        entries: &F::Entries,
+        inputs: [T::Number; I],
+        gradients: [T::Number; O],
+    ) -> [T::Number; N] {
+        let mut numbers = [Dual::<T::Number, N>::constant(T::Number::from(0.0)); I];
+        each!(input < I => {
+            numbers[input] = match V::place(input) {
+                Some(place) => Dual::variable(inputs[input], place),
+                None => Dual::constant(inputs[input]),
+            };
+        });
+        let results = formula.at(entries, Place(0), numbers);
+        let mut sums = [None; N];
+        each!(output < O => {
+            each!(variable < N => {
+                if let Some(slope) = results[output].tangent(variable) {
+                    let product = gradients[output] * slope;
+                    sums[variable] = match sums[variable] {
+                        None => Some(product),
+                        Some(sum) => Some(sum + product),
+                    };
+                }
+            });
+        });
+        let mut partials = [T::Number::from(0.0); N];
+        each!(variable < N => {
+            if let Some(sum) = sums[variable] {
+                partials[variable] = sum;
+            }
+        });
+        partials
+    }
+}
+
+/// Returns the side of each number.
+const fn of_numbers<const I: usize>(items: &[Item], sides: &[Side]) -> [Side; I] {
+    let mut of_numbers = [Side::All; I];
+    let (mut item, mut start) = (0, 0);
+    while item < items.len() && item < sides.len() {
+        let end = start + items[item].numbers();
+        while start < end {
+            of_numbers[start] = sides[item];
+            start += 1;
+        }
+        item += 1;
+    }
+    of_numbers
+}
+
+/// The loop over the pairs of a tile.
+///
+/// Its sums are used in few places, and by no iterator, which compares addresses. Else the compiler does not find out that
+/// nothing else refers to them: it would read the values of the formula again for each pair, in case that they changed.
+pub(super) struct TileLoop<'a, 'b, T, F, K, const I: usize, const O: usize, const N: usize> {
+    formula: &'a F,
+    tile: Tile<'a, 'b, T>,
+    of: PhantomData<K>,
+}
+
+impl<'a, 'b, T, F, K, const I: usize, const O: usize, const N: usize>
+    TileLoop<'a, 'b, T, F, K, I, O, N>
+{
+    pub(super) fn new(formula: &'a F, tile: Tile<'a, 'b, T>) -> Self {
+        Self {
+            formula,
+            tile,
+            of: PhantomData,
+        }
+    }
+}
+
+impl<T, F, K, const I: usize, const O: usize, const N: usize> Loop
+    for TileLoop<'_, '_, T, F, K, I, O, N>
+where
+    T: Element,
+    F: Formula<I, O>,
+    K: Results<T, F, I, O, N>,
+{
+    #[inline(always)]
+    fn run(self) {
+        let Self { formula, tile, .. } = self;
+        let entries = formula.entries(Elements { first: 0, count: 1 });
+        let sides = const { of_numbers::<I>(F::INPUTS, F::SIDES) };
+        let padded = tile.columns.div_ceil(LANES) * LANES;
+        assert!(padded > 0 && padded <= TILE, "a tile");
+        let of_row = |input: usize, row: usize| {
+            let elements = tile.inputs[input];
+            elements[if elements.len() == 1 { 0 } else { row }]
+        };
+        let mut columns: [&[T]; I] = [&[]; I];
+        each!(input < I => {
+            if sides[input] == Side::Column {
+                columns[input] = &tile.inputs[input][..padded];
+            }
+        });
+        let mut of_columns = [[T::zero(); TILE]; N];
+        for row in tile.rows.clone() {
+            let mut numbers = [T::zero(); I];
+            each!(input < I => {
+                if sides[input] != Side::Column {
+                    numbers[input] = of_row(input, row);
+                }
+            });
+            let mut gradients = [T::Number::from(0.0); O];
+            if K::OF_GRADIENTS {
+                each!(output < O => {
+                    gradients[output] = T::Number::of(of_row(I + output, row));
+                });
+            }
+            let mut of_rows = [[T::zero(); WIDTH]; N];
+            // The last columns come first: what is computed beyond them is removed again.
+            let last = (padded - 1) / WIDTH * WIDTH;
+            let mut start = last;
+            loop {
+                for at in 0..(padded - start).min(WIDTH) {
+                    let column = start + at;
+                    let mut x = [T::Number::from(0.0); I];
+                    each!(input < I => {
+                        x[input] = T::Number::of(if sides[input] == Side::Column {
+                            // SAFETY: a column of the tile, for each of which there is an element.
+                            #[expect(unsafe_code, reason = "a check would make the last ones run one by one")]
+                            unsafe {
+                                *columns[input].get_unchecked(column)
+                            }
+                        } else {
+                            numbers[input]
+                        });
+                    });
+                    let found = K::at(formula, &entries, x, gradients);
+                    each!(result < N => {
+                        let found = found[result].element();
+                        // SAFETY: `column` is below `padded`, which is at most `TILE`, and `at` is below `WIDTH`.
+                        #[expect(unsafe_code, reason = "as above")]
+                        unsafe {
+                            if K::SIDES[result] == Side::Column {
+                                *of_columns[result].get_unchecked_mut(column) += found;
+                            } else {
+                                *of_rows[result].get_unchecked_mut(at) += found;
+                            }
+                        }
+                    });
+                }
+                if start == last {
+                    each!(result < N => {
+                        if K::SIDES[result] != Side::Column {
+                            of_rows[result][tile.columns - last..].fill(T::zero());
+                        }
+                    });
+                    start = 0;
+                } else {
+                    start += WIDTH;
+                }
+                if start >= last {
+                    break;
+                }
+            }
+            each!(result < N => {
+                let sums = &mut tile.sums[K::START + result];
+                if K::SIDES[result] != Side::Column && !sums.is_empty() {
+                    let sums = &mut sums[(row - tile.rows.start) * WIDTH..];
+                    sums[..WIDTH].copy_from_slice(&of_rows[result]);
+                }
+            });
+        }
+        each!(result < N => {
+            let sums = &mut tile.sums[K::START + result];
+            if K::SIDES[result] == Side::Column && !sums.is_empty() {
+                let sums = &mut sums[..tile.columns];
+                for column in 0..tile.columns {
+                    sums[column] += of_columns[result][column];
+                }
+            }
+        });
+    }
+}
