@@ -74,8 +74,9 @@ def test_a_solver_is_compiled_for_all_lengths(runs):
         for ours, theirs in zip(gradients(compiled, arguments), gradients(solve, arguments)):
             torch.testing.assert_close(ours, theirs)
     assert len(graphs) == 1
-    # Each gradient runs the function again. A call forward is made in Rust, and there is none on ones.
-    assert len(runs) == 12
+    # Each gradient runs the function again, and there is no run on ones. Fast calls forward are not seen.
+    is_fast = hasattr(torch.Tensor, "__dlpack_c_exchange_api__")
+    assert len(runs) == (12 if is_fast else 24)
 
 
 @quietly
