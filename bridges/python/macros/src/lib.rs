@@ -7,7 +7,10 @@ use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::token::Paren;
-use syn::{Error, Ident, Lit, LitBool, Path, Token, parenthesized, parse_macro_input, parse_quote};
+use syn::{
+    Error, ExprPath, Ident, Lit, LitBool, Path, Token, parenthesized, parse_macro_input,
+    parse_quote,
+};
 
 /// See `pullback_python::module`.
 #[proc_macro]
@@ -15,11 +18,12 @@ pub fn module(tokens: proc_macro::TokenStream) -> proc_macro::TokenStream {
     expand(&parse_macro_input!(tokens as Module)).into()
 }
 
-/// The functions that `Functions::of` adds to each module.
-const OWN: [&str; 4] = [
+/// What `Functions::of` adds to each module.
+const OWN: [&str; 5] = [
     "get_num_threads",
     "half_precision",
     "set_num_threads",
+    "testing",
     "vjp",
 ];
 
@@ -43,7 +47,7 @@ struct Default {
 
 impl Parse for Function {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        let path = Path::parse_mod_style(input)?;
+        let path = input.parse::<ExprPath>()?.path;
         if !input.peek(Paren) {
             let defaults = Punctuated::new();
             return Ok(Self { path, defaults });
