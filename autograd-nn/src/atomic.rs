@@ -176,13 +176,15 @@ fn remove_abandoned(folder: &Path, prefix: &str) {
             continue;
         }
         let path = entry.path();
-        if OpenOptions::new()
-            .write(true)
-            .open(&path)
-            .is_ok_and(|file| is_abandoned(&file))
-        {
+        let Ok(file) = OpenOptions::new().write(true).open(&path) else {
+            continue;
+        };
+        if is_abandoned(&file) {
             let _ = fs::remove_file(&path);
         }
+        // The lock is held until the name is gone. Else a save that has just created the file could lock it and see its
+        // name in between.
+        drop(file);
     }
 }
 
