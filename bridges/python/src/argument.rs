@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use numpy::{Element as NumpyElement, PyReadonlyArrayDyn};
-use pullback::ndarray::{Array, ArrayD, ArrayView, Dimension, IxDyn};
+use pullback::ndarray::{Array, ArrayD, ArrayRef, ArrayView, Dimension, IxDyn};
 use pullback::{AnyTensor, Element, ElementType, Tensor};
 use pyo3::conversion::FromPyObjectOwned;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -285,8 +285,8 @@ values!(
 
 /// Implements [`Argument`] for values that a function takes by reference.
 macro_rules! references {
-    ($($V:ty => $Shown:ty as $Held:ty, $stub:literal, $read:expr, $show:expr;)+) => {$(
-        impl<P> Argument<P> for $V {
+    ($([$($generics:tt)*] $V:ty => $Shown:ty as $Held:ty, $stub:literal, $read:expr, $show:expr;)+) => {$(
+        impl<P, $($generics)*> Argument<P> for $V {
             type With<'a> = $Shown;
             type Given = $Held;
             type Held = $Held;
@@ -308,18 +308,18 @@ macro_rules! references {
 }
 
 references! {
-    &'static str => &'a str as String, "str", value, String::as_str;
-    Option<&'static str> => Option<&'a str> as Option<String>, "str | None", value, Option::as_deref;
-    &'static bool => &'a bool as bool, "bool", value, |held| held;
-    &'static f32 => &'a f32 as f32, "float", value, |held| held;
-    &'static f64 => &'a f64 as f64, "float", value, |held| held;
+    [] &'static str => &'a str as String, "str", value, String::as_str;
+    [] Option<&'static str> => Option<&'a str> as Option<String>, "str | None", value, Option::as_deref;
+    [] &'static bool => &'a bool as bool, "bool", value, |held| held;
+    [] &'static f32 => &'a f32 as f32, "float", value, |held| held;
+    [] &'static f64 => &'a f64 as f64, "float", value, |held| held;
 }
 
 /// Implements [`Argument`] for lists of numbers.
 macro_rules! lists {
     ($($V:ty => $stub:literal),+ $(,)?) => {
         values!($(Vec<$V> => $stub),+);
-        references!($(&'static [$V] => &'a [$V] as Vec<$V>, $stub, value, Vec::as_slice;)+);
+        references!($([] &'static [$V] => &'a [$V] as Vec<$V>, $stub, value, Vec::as_slice;)+);
     };
 }
 
@@ -333,51 +333,20 @@ lists!(
 /// Implements [`Argument`] for references to integers, and for arrays of integers and of `bool`.
 macro_rules! integers {
     ($($V:ty),+) => {
-        references!($(&'static $V => &'a $V as $V, "int", value, |held| held;)+);
+        references!($([] &'static $V => &'a $V as $V, "int", value, |held| held;)+);
         arrays!($($V => convert::<$V>),+);
     };
 }
 
 macro_rules! arrays {
-    ($($V:ty => $convert:expr),+) => {$(
-        impl<P, D: Dimension + 'static> Argument<P> for &'static Array<$V, D> {
-            type With<'a> = &'a Array<$V, D>;
-            type Given = Array<$V, D>;
-            type Held = Array<$V, D>;
-            const PARAMETER: Parameter = Parameter::value("IndexArray");
-
-            fn read(given: &Given<'_, '_>) -> PyResult<Array<$V, D>> {
-                ranked(given, $convert(given)?)
-            }
-
-            fn hold(given: Array<$V, D>, _: &[AnyTensor]) -> PyResult<Array<$V, D>> {
-                Ok(given)
-            }
-
-            fn with(held: &Array<$V, D>) -> &Array<$V, D> {
-                held
-            }
-        }
-
-        impl<P, D: Dimension + 'static> Argument<P> for ArrayView<'static, $V, D> {
-            type With<'a> = ArrayView<'a, $V, D>;
-            type Given = Array<$V, D>;
-            type Held = Array<$V, D>;
-            const PARAMETER: Parameter = Parameter::value("IndexArray");
-
-            fn read(given: &Given<'_, '_>) -> PyResult<Array<$V, D>> {
-                ranked(given, $convert(given)?)
-            }
-
-            fn hold(given: Array<$V, D>, _: &[AnyTensor]) -> PyResult<Array<$V, D>> {
-                Ok(given)
-            }
-
-            fn with(held: &Array<$V, D>) -> ArrayView<'_, $V, D> {
-                held.view()
-            }
-        }
-    )+};
+    ($($V:ty => $convert:expr),+) => {
+        references! {$(
+            [D: Dimension + 'static] &'static Array<$V, D> => &'a Array<$V, D> as Array<$V, D>, "IndexArray",
+                |given| ranked(given, $convert(given)?), |held| held;
+            [D: Dimension + 'static] ArrayView<'static, $V, D> => ArrayView<'a, $V, D> as Array<$V, D>, "IndexArray",
+                |given| ranked(given, $convert(given)?), ArrayRef::view;
+        )+}
+    };
 }
 
 integers!(i8, i16, i32, i64, isize, u8, u16, u32, u64, usize);

@@ -6,27 +6,7 @@ use numpy::{Element as NumpyElement, PyArrayDyn, PyArrayMethods, PyUntypedArrayM
 use pullback::{AnyTensor, Element, TensorD};
 use pyo3::prelude::*;
 
-/// The memory of an array of NumPy.
-struct Memory<T> {
-    first: *const T,
-    length: usize,
-    /// Keeps the memory alive: NumPy does not resize an array that others refer to.
-    _array: Py<PyArrayDyn<T>>,
-}
-
-// SAFETY: the memory is of numbers, and only read; pyo3 drops the reference on any thread.
-unsafe impl<T: Sync> Send for Memory<T> {}
-// SAFETY: as above.
-unsafe impl<T: Sync> Sync for Memory<T> {}
-
-impl<T> AsRef<[T]> for Memory<T> {
-    fn as_ref(&self) -> &[T] {
-        // SAFETY: `tensor` has checked that the array is contiguous, is aligned and has so many elements; the array
-        // lives as long as `self`. A thread of Python that writes to the array meanwhile has a data race, as with every
-        // library that reads buffers.
-        unsafe { std::slice::from_raw_parts(self.first, self.length) }
-    }
-}
+use crate::borrowed::Borrowed;
 
 /// Reads an array of `f32` or `f64`; `None` for any other object.
 pub(crate) fn read(object: &Bound<'_, PyAny>) -> PyResult<Option<AnyTensor>> {
@@ -47,11 +27,9 @@ fn tensor<T: Element + NumpyElement>(array: &Bound<'_, PyArrayDyn<T>>) -> PyResu
     if array.is_empty() {
         return Ok(TensorD::from_owner(array.shape(), Vec::new()));
     }
-    let memory = Memory {
-        first: array.data(),
-        length: array.len(),
-        _array: array.clone().unbind(),
-    };
+    // SAFETY: the array is contiguous, is aligned and has so many elements. It lives as long as the memory, and NumPy does
+    // not resize an array that others refer to.
+    let memory = unsafe { Borrowed::new(array.data(), array.len(), array.clone().unbind()) };
     Ok(TensorD::from_owner(array.shape(), memory))
 }
 

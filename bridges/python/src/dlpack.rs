@@ -11,6 +11,8 @@ use pullback::{AnyTensor, Element, ElementType, TensorD};
 use pyo3::prelude::*;
 use pyo3::{ffi, intern};
 
+use crate::borrowed::Borrowed;
+
 /// Version 1 of `DLPack`, as `dlpack.h` has it.
 mod c {
     use std::ffi::{c_int, c_void};
@@ -251,26 +253,6 @@ fn is_row_major(shape: &[usize], strides: &[usize]) -> bool {
         })
 }
 
-/// The elements of a tensor in row-major order.
-struct Elements<T> {
-    first: *const T,
-    length: usize,
-    /// Keeps the memory alive, if it is needed after the call.
-    _owner: Option<Py<PyAny>>,
-}
-
-// SAFETY: the memory is of numbers, and only read; pyo3 drops the reference on any thread.
-unsafe impl<T: Sync> Send for Elements<T> {}
-// SAFETY: as above.
-unsafe impl<T: Sync> Sync for Elements<T> {}
-
-impl<T> AsRef<[T]> for Elements<T> {
-    fn as_ref(&self) -> &[T] {
-        // SAFETY: the memory has so many elements in this order; `Memory::tensor` has the argument why they are there.
-        unsafe { slice::from_raw_parts(self.first, self.length) }
-    }
-}
-
 impl Memory {
     /// Returns the elements as a tensor: their memory, or a copy if they are not in row-major order.
     ///
@@ -293,11 +275,8 @@ impl Memory {
             return TensorD::from_owner(&self.shape, Vec::new());
         }
         let Some(strides) = &self.strides else {
-            let memory = Elements {
-                first,
-                length,
-                _owner: owner,
-            };
+            // SAFETY: the memory has so many elements in this order, which are there as the caller promises.
+            let memory = unsafe { Borrowed::new(first, length, owner) };
             return TensorD::from_owner(&self.shape, memory);
         };
         let shape = IxDyn(&self.shape).strides(IxDyn(strides));

@@ -11,7 +11,8 @@ use pyo3::types::{PyBool, PyTuple};
 use crate::argument::{Given, Value, dtype};
 use crate::dlpack::Memory;
 use crate::export::{Prepared, Variant, element_types};
-use crate::output::Returned;
+use crate::marks::spread;
+use crate::output::{self, Returned};
 use crate::recording::Recording;
 use crate::torch::Torch;
 use crate::{array, panics, torch};
@@ -192,7 +193,7 @@ impl Function {
     ) -> PyResult<Ran<'py>> {
         let arguments: Vec<Bound<'_, PyAny>> = arguments.iter().collect();
         let mut tensors = Vec::with_capacity(arrays.len());
-        let mut shapes = Vec::with_capacity(arrays.len());
+        let mut names = Vec::with_capacity(arrays.len());
         let mut arrays = arrays.into_iter();
         let mut given = Vec::with_capacity(arguments.len());
         for (input, argument) in self.entry.signature.inputs.iter().zip(&arguments) {
@@ -206,7 +207,7 @@ impl Function {
                 let array = arrays.next().expect("an array for each tensor");
                 let refused = || self.refused(name, &dtype_of(&array));
                 tensors.push(array::read(&array)?.ok_or_else(refused)?);
-                shapes.push(name);
+                names.push(name);
                 Value::Tensor(Some(tensors.len() - 1))
             };
             given.push(Given { name, value });
@@ -215,7 +216,6 @@ impl Function {
             let refused = || self.refused("tangent", &dtype_of(&tangent));
             tensors.push(array::read(&tangent)?.ok_or_else(refused)?);
         }
-        let names = shapes;
         let prepared = self.prepared(py, &names, &tensors, &given)?;
         let call = Tensors { names, tensors };
         let (recording, returned, outputs) =
@@ -403,11 +403,7 @@ impl Function {
         let mut returned = Vec::new();
         let function = |tensors: &[AnyTensor]| {
             returned = prepared(tensors)?;
-            let outputs = returned.iter().filter_map(|output| match output {
-                Returned::Tensor(tensor) => Some(tensor.clone()),
-                _ => None,
-            });
-            Ok(outputs.collect())
+            Ok(output::tensors(&returned).collect())
         };
         let ran = py.detach(|| {
             panics::caught(|| {
@@ -418,14 +414,10 @@ impl Function {
         });
         let ran = ran.map_err(|panic| {
             let shapes = names.iter().zip(&shapes);
-            let shapes = shapes.map(|(name, shape)| format!("{name} {:?}", &shape[..]));
-            let shapes = shapes.collect::<Vec<_>>().join(", ");
-            PyValueError::new_err(format!("{} of {shapes}: {panic}", self.name))
+            let shapes = shapes.map(|(name, shape)| (*name, &shape[..]));
+            PyValueError::new_err(self.panicked(shapes, &panic))
         })?;
-        let (recording, outputs) = ran.map_err(|error| match error {
-            Failed::Function(error) => self.prefixed(py, &error),
-            Failed::Derivative(error) => self.derivative_missing(&error),
-        })?;
+        let (recording, outputs) = ran.map_err(|failed| self.failed(py, failed))?;
         Ok((recording, returned, outputs))
     }
 
@@ -475,20 +467,34 @@ impl Function {
         PyTypeError::new_err(format!("{}: `{name}` must be {of}, not {found}", self.name))
     }
 
-    /// Returns the error for a derivative along a direction.
-    pub(crate) fn derivative_missing(&self, error: &Error) -> PyErr {
-        match error.kind() {
-            ErrorKind::NeitherMode { .. } => PyNotImplementedError::new_err(format!(
-                "{}: forward mode needs a `#[jvp]` rule, or gradients that can be differentiated again; without one, \
-                 use reverse mode, such as `jacrev`",
-                self.name
-            )),
-            _ => PyRuntimeError::new_err(error.message()),
+    /// Returns the text of a panic in forward, with the names and shapes of the tensors.
+    pub(crate) fn panicked<'s>(
+        &self,
+        tensors: impl Iterator<Item = (&'static str, &'s [usize])>,
+        panic: &str,
+    ) -> String {
+        let shapes = tensors.map(|(name, shape)| format!("{name} {shape:?}"));
+        let shapes = shapes.collect::<Vec<_>>().join(", ");
+        format!("{} of {shapes}: {panic}", self.name)
+    }
+
+    /// Returns the error of a run without outputs.
+    pub(crate) fn failed(&self, py: Python<'_>, failed: Failed) -> PyErr {
+        match failed {
+            Failed::Function(error) => self.prefixed(py, &error),
+            Failed::Derivative(error) => match error.kind() {
+                ErrorKind::NeitherMode { .. } => PyNotImplementedError::new_err(format!(
+                    "{}: forward mode needs a `#[jvp]` rule, or gradients that can be differentiated again; without \
+                     one, use reverse mode, such as `jacrev`",
+                    self.name
+                )),
+                _ => PyRuntimeError::new_err(error.message()),
+            },
         }
     }
 
     /// Puts the function's name before an error's text.
-    pub(crate) fn prefixed(&self, py: Python<'_>, error: &PyErr) -> PyErr {
+    fn prefixed(&self, py: Python<'_>, error: &PyErr) -> PyErr {
         PyErr::from_type(
             error.get_type(py),
             format!("{}: {}", self.name, error.value(py)),
@@ -503,9 +509,9 @@ fn dtype_of(array: &Bound<'_, PyAny>) -> String {
 }
 
 /// Why a run has no outputs.
-enum Failed {
+pub(crate) enum Failed {
     Function(PyErr),
-    /// There is no derivative along a direction.
+    /// There is no derivative.
     Derivative(Error),
 }
 
@@ -531,11 +537,8 @@ fn along_each(tensors: &[AnyTensor], directions: &[Vec<bool>], function: Box<Run
         return function(tensors);
     };
     let (inputs, tangents) = tensors.split_at(direction.len());
-    let mut tangents = tangents.iter().cloned();
-    let tangents = direction
-        .iter()
-        .map(|has_tangent| has_tangent.then(|| tangents.next()).flatten());
-    let (mut outputs, tangents) = foreign::along(inputs.to_vec(), tangents.collect(), |inputs| {
+    let tangents = spread(direction, tangents.iter().cloned());
+    let (mut outputs, tangents) = foreign::along(inputs.to_vec(), tangents, |inputs| {
         along_each(inputs, inner, function)
     })?;
     outputs.extend(tangents);

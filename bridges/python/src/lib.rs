@@ -2,10 +2,12 @@
 
 mod argument;
 mod array;
+mod borrowed;
 mod dlpack;
 mod export;
 mod ffi;
 mod function;
+mod marks;
 mod module;
 mod output;
 mod panics;

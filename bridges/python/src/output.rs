@@ -31,6 +31,14 @@ pub enum Returned {
     Value(Box<dyn Value>),
 }
 
+/// Returns the tensors among the outputs.
+pub(crate) fn tensors(returned: &[Returned]) -> impl Iterator<Item = AnyTensor> {
+    returned.iter().filter_map(|output| match output {
+        Returned::Tensor(tensor) => Some(tensor.clone()),
+        Returned::Missing | Returned::Value(_) => None,
+    })
+}
+
 /// The type of an output in Python.
 #[derive(Clone, Copy, Debug)]
 pub struct OutputType {

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::dlpack::Memory;
+use crate::marks::{among_all, chosen, spread};
 use crate::{array, panics, torch};
 
 /// A recording of a function or of its gradients.
@@ -91,7 +92,7 @@ impl Recording {
         grads: Gradients<'py>,
         needed: Vec<bool>,
     ) -> PyResult<Gradients<'py>> {
-        let (grads, needed) = (self.read(&grads)?, self.spread(&needed));
+        let (grads, needed) = (self.read(&grads)?, among_all(&self.known, &needed));
         let found = py.detach(|| panics::caught(|| self.inner.gradients(grads, &needed)));
         self.written(py, self.checked(found)?)
     }
@@ -103,12 +104,12 @@ impl Recording {
         grads: Gradients<'py>,
         needed: Vec<bool>,
     ) -> PyResult<(Self, Gradients<'py>, Vec<bool>)> {
-        let (grads, needed) = (self.read(&grads)?, self.spread(&needed));
+        let (grads, needed) = (self.read(&grads)?, among_all(&self.known, &needed));
         let known = grads.iter().map(Option::is_some);
         let known = self.known.iter().copied().chain(known).collect();
         let found = py.detach(|| panics::caught(|| self.inner.record_gradients(grads, &needed)));
         let (recording, found) = self.checked(found)?;
-        let differentiable = (0..found.len()).filter(|&place| self.known[place]);
+        let differentiable = chosen(&self.known, 0..found.len());
         let differentiable = differentiable.map(|place| recording.requires_grad(place));
         let differentiable = differentiable.collect();
         let again = Self {
@@ -124,27 +125,14 @@ impl Recording {
 }
 
 impl Recording {
-    /// Extends `needed` from the inputs that Python has to all inputs.
-    fn spread(&self, needed: &[bool]) -> Vec<bool> {
-        let mut needed = needed.iter();
-        let known = self.known.iter();
-        known
-            .map(|&known| known && needed.next() == Some(&true))
-            .collect()
-    }
-
     /// Converts the gradients of the inputs that Python has.
     fn written<'py>(
         &self,
         py: Python<'py>,
         grads: Vec<Option<AnyTensor>>,
     ) -> PyResult<Gradients<'py>> {
-        let grads = grads
-            .into_iter()
-            .zip(&self.known)
-            .filter(|(_, known)| **known);
-        grads
-            .map(|(grad, _)| grad.map(|grad| array::write(py, grad)).transpose())
+        chosen(&self.known, grads)
+            .map(|grad| grad.map(|grad| array::write(py, grad)).transpose())
             .collect()
     }
 
@@ -157,13 +145,8 @@ impl Recording {
                 grads.len()
             )));
         }
-        let mut given = grads.iter();
-        let grads = self.outputs.iter().map(|&known| {
-            let Some(grad) = known
-                .then(|| given.next())
-                .flatten()
-                .and_then(Option::as_ref)
-            else {
+        let grads = spread(&self.outputs, grads).into_iter().map(|grad| {
+            let Some(grad) = grad.and_then(Option::as_ref) else {
                 return Ok(None);
             };
             let refused = || {

@@ -7,7 +7,7 @@ gradient, which runs the function again.
 import torch
 
 from .call import Call, Gradients, gradients_of, operators
-from .torch import along, arrays_of, needs_operator, outputs_of, untraced
+from .torch import along, arrays_of, is_mapped, needs_operator, outputs_of, untraced
 
 
 class Node(torch.autograd.Function):
@@ -119,7 +119,6 @@ def of_gradients(call, tensors):
     """Returns the outputs of a call for the gradients of `is_grads_batched` and `vectorize`, which PyTorch maps in an
     older way: its tensors hide an axis.
     """
-    is_mapped = torch._C._functorch.is_legacy_batchedtensor
     # The depth of the maps is known from that of the next one.
     depth = torch._C._vmapmode_increment_nesting() - 1
     torch._C._vmapmode_decrement_nesting()

@@ -20,6 +20,8 @@ use std::{ptr, slice};
 use pullback::foreign::catch_panic;
 use pullback::{Element, TensorD};
 
+use crate::borrowed::Borrowed;
+
 /// The major version of the interface with these structures.
 const MAJOR: c_int = 0;
 /// The oldest version that XLA accepts, from which on it has all that is used here.
@@ -241,11 +243,10 @@ impl<'a> Operand<'a> {
         if elements.is_empty() {
             return Some(TensorD::from_owner(&self.shape[..], Vec::new()));
         }
-        let borrowed = Borrowed {
-            first: elements.as_ptr(),
-            length: elements.len(),
-            _held: self.held.clone(),
-        };
+        // SAFETY: made from such a slice; the memory lives until the handler returns, and `handler` lets it return only
+        // when no handle on `held` is left.
+        let borrowed =
+            unsafe { Borrowed::new(elements.as_ptr(), elements.len(), self.held.clone()) };
         Some(TensorD::from_owner(&self.shape[..], borrowed))
     }
 
@@ -269,26 +270,6 @@ impl<'a> Operand<'a> {
             held: self.held.clone(),
             ..*self
         }
-    }
-}
-
-/// The memory of an operand that a tensor shares.
-struct Borrowed<T> {
-    first: *const T,
-    length: usize,
-    _held: Held,
-}
-
-// SAFETY: the memory is of numbers, and only read.
-unsafe impl<T: Sync> Send for Borrowed<T> {}
-// SAFETY: as above.
-unsafe impl<T: Sync> Sync for Borrowed<T> {}
-
-impl<T> AsRef<[T]> for Borrowed<T> {
-    fn as_ref(&self) -> &[T] {
-        // SAFETY: made from such a slice; the memory lives until the handler returns, and `handler` lets it return only
-        // when no value of this type is left.
-        unsafe { slice::from_raw_parts(self.first, self.length) }
     }
 }
 

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use pullback::AnyTensor;
 use pullback::foreign::{Recording, along};
-use pullback::{AnyTensor, Error};
 use pyo3::prelude::*;
 
 use super::abi::{Body, Frame, Kind, Operand, Target};
@@ -12,8 +12,9 @@ use super::examples::each_example;
 use super::plain::{self, Plain};
 use super::text::{Argument, Step, read};
 use crate::argument::{Given, Value};
-use crate::function::Function;
-use crate::output::Returned;
+use crate::function::{Failed, Function};
+use crate::marks::{among_all, chosen, spread};
+use crate::output::{self, Returned};
 use crate::panics;
 
 /// The functions of the module, by name.
@@ -34,25 +35,6 @@ pub(crate) fn add(function: Py<Function>) {
     functions
         .get_or_insert_default()
         .insert(function.name, function);
-}
-
-/// Why a call has no outputs.
-enum Failed {
-    Function(PyErr),
-    /// There is no derivative.
-    Derivative(Error),
-}
-
-impl From<PyErr> for Failed {
-    fn from(error: PyErr) -> Self {
-        Self::Function(error)
-    }
-}
-
-impl From<Error> for Failed {
-    fn from(error: Error) -> Self {
-        Self::Derivative(error)
-    }
 }
 
 /// A program of XLA.
@@ -226,35 +208,25 @@ impl Program {
         }
         let result = panics::caught(|| body(&values, tensors));
         let result = result.map_err(|panic| match self.steps[..] {
-            [] => format!(
-                "{} of {}: {panic}",
-                self.function.name,
-                self.shown(operands)
-            ),
+            [] => self.function.panicked(self.shapes(operands), &panic),
             _ => format!("backward of {}: {panic}", self.function.name),
         });
         result?.map_err(|failed| {
-            Python::attach(|py| {
-                let error = match failed {
-                    Failed::Function(error) => self.function.prefixed(py, &error),
-                    Failed::Derivative(error) => self.function.derivative_missing(&error),
-                };
-                error.value(py).to_string()
-            })
+            Python::attach(|py| self.function.failed(py, failed).value(py).to_string())
         })
     }
 
     /// Returns the names and shapes of the tensors, for errors.
-    fn shown(&self, operands: &[Operand<'_>]) -> String {
+    fn shapes<'o>(
+        &'o self,
+        operands: &'o [Operand<'_>],
+    ) -> impl Iterator<Item = (&'static str, &'o [usize])> {
         let inputs = self.function.entry.signature.inputs.iter();
         let inputs = inputs.zip(&self.arguments);
         let inputs = inputs.filter(|(_, argument)| !matches!(argument, Argument::Value(_)));
         let inputs = inputs.zip(operands);
         let inputs = inputs.filter(|((_, argument), _)| matches!(argument, Argument::Tensor));
-        let shapes: Vec<String> = inputs
-            .map(|((input, _), operand)| format!("{} {:?}", input.name, operand.shape()))
-            .collect();
-        shapes.join(", ")
+        inputs.map(|((input, _), operand)| (input.name, operand.shape()))
     }
 
     fn outputs(
@@ -333,7 +305,7 @@ impl Program {
             }
             _ => {
                 let returned = self.call(values, &tensors)?;
-                Ok(tensors_of(&returned).map(Some).collect())
+                Ok(output::tensors(&returned).map(Some).collect())
             }
         }
     }
@@ -352,7 +324,7 @@ impl Program {
             let recorded = self.record(of, values, tensors, &all)?;
             let grads = spread(&recorded.outputs, spread(given, grads)).into_iter();
             let grads: Vec<_> = grads.map(Option::flatten).collect();
-            let needed = recorded.marks(needed);
+            let needed = among_all(&recorded.inputs, needed);
             let known = grads.iter().map(Option::is_some);
             let inputs = recorded.inputs.iter().copied().chain(known).collect();
             let (recording, _) = recorded.recording.record_gradients(grads, &needed)?;
@@ -377,12 +349,6 @@ impl Program {
 }
 
 impl Recorded {
-    /// Extends marks of the inputs that the program has to all inputs.
-    fn marks(&self, needed: &[bool]) -> Vec<bool> {
-        let marks = spread(&self.inputs, needed.to_vec()).into_iter();
-        marks.map(|mark| mark == Some(true)).collect()
-    }
-
     /// Returns the gradients of the inputs that `needed` marks, from those of the outputs that `given` marks.
     fn gradients(
         &self,
@@ -390,34 +356,12 @@ impl Recorded {
         needed: &[bool],
         grads: impl Iterator<Item = AnyTensor>,
     ) -> Result<Vec<Option<AnyTensor>>, Failed> {
-        let grads = spread(&self.outputs, spread(given, grads.collect())).into_iter();
-        let needed = self.marks(needed);
+        let grads = spread(&self.outputs, spread(given, grads)).into_iter();
+        let needed = among_all(&self.inputs, needed);
         let grads = grads.map(Option::flatten).collect();
         let found = self.recording.gradients(grads, &needed)?;
         Ok(chosen(&needed, found).collect())
     }
-}
-
-/// Returns an item for each mark, `None` where it is false.
-fn spread<T>(marks: &[bool], items: Vec<T>) -> Vec<Option<T>> {
-    let mut items = items.into_iter();
-    let spread = marks
-        .iter()
-        .map(|mark| mark.then(|| items.next()).flatten());
-    spread.collect()
-}
-
-/// Returns the items that have a mark.
-fn chosen<T>(marks: &[bool], items: Vec<T>) -> impl Iterator<Item = T> {
-    let marked = items.into_iter().zip(marks).filter(|(_, mark)| **mark);
-    marked.map(|(item, _)| item)
-}
-
-fn tensors_of(returned: &[Returned]) -> impl Iterator<Item = AnyTensor> {
-    returned.iter().filter_map(|output| match output {
-        Returned::Tensor(tensor) => Some(tensor.clone()),
-        _ => None,
-    })
 }
 
 fn tensor(operand: &Operand<'_>) -> Result<AnyTensor, String> {
