@@ -79,8 +79,8 @@ pub use self::{
     },
     elementwise::{
         Blocks, Elements, Entries, Evaluation, Formula, Item, Loops, MOST_NUMBERS, Place, Side,
-        Unary, UnaryLoops, entries, evaluate, evaluate_reduced, evaluate_sums, from_plain, held,
-        list_value, plain, plain_row, pulled_back, put, row, unary,
+        Unary, UnaryLoops, entries, evaluate, evaluate_reduced, evaluate_sums, from_plain,
+        list_value, of_numbers, plain, plain_row, pulled_back, put, row, unary,
     },
     loops::{
         along::{Along, along},

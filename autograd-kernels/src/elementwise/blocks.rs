@@ -161,7 +161,7 @@ impl<F: Formula<I, O>, const I: usize, const O: usize, const ORDER: usize> Block
         results: Results<'_, '_, T>,
     ) {
         let work = PartialWork::<_, _, D, V, I, O, N, true>::new(&self.0, first, inputs);
-        let first = const { spots::<I>(F::INPUTS, !F::SIDES.is_empty()) }[V::START].slice;
+        let first = const { spots::<I>(F::INPUTS, F::OF_PAIRS) }[V::START].slice;
         compiled(OneComponent::<_, _, N>(work, &mut results[first..]));
     }
 

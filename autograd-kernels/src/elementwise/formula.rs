@@ -22,6 +22,9 @@ pub trait Formula<const I: usize, const O: usize>: Send + Sync {
     /// What the input tensors have an item for, if it is a formula of pairs.
     const SIDES: &'static [Side] = &[];
 
+    /// Whether it is a formula of pairs.
+    const OF_PAIRS: bool = !Self::SIDES.is_empty();
+
     /// Whether there are loops that add its results for pairs.
     const IS_SUMMED: bool = false;
 
@@ -95,23 +98,6 @@ pub fn put<R: Real, const O: usize, const N: usize>(
     each!(number < N => {
         numbers[start + number] = row[number];
     });
-}
-
-/// Returns which numbers are those of items that are held.
-#[doc(hidden)]
-#[must_use]
-pub const fn held<const I: usize>(items: &[Item], is_held: &[bool]) -> [bool; I] {
-    let mut held = [false; I];
-    let (mut item, mut start) = (0, 0);
-    while item < items.len() {
-        let end = start + items[item].numbers();
-        while start < end {
-            held[start] = is_held[item];
-            start += 1;
-        }
-        item += 1;
-    }
-    held
 }
 
 /// Calls `note` with the type and the size of a value.

@@ -137,6 +137,27 @@ pub(super) const fn common_width(spots: &[Spot]) -> Option<usize> {
     }
 }
 
+/// Returns what there is for the item of each number.
+#[doc(hidden)]
+#[must_use]
+pub const fn of_numbers<X: Copy, const N: usize>(
+    items: &[Item],
+    of_items: &[X],
+    of_none: X,
+) -> [X; N] {
+    let mut of_numbers = [of_none; N];
+    let (mut item, mut start) = (0, 0);
+    while item < items.len() && item < of_items.len() {
+        let end = start + items[item].numbers();
+        while start < end {
+            of_numbers[start] = of_items[item];
+            start += 1;
+        }
+        item += 1;
+    }
+    of_numbers
+}
+
 /// Returns the number of numbers of all items.
 pub(super) fn numbers(items: &[Item]) -> usize {
     items.iter().map(|item| item.numbers()).sum()

@@ -6,9 +6,9 @@
 //!
 //! # The order of a sum
 //! Along the axis of the tiles: the elements of a tile pairwise, or where loops add them, those that are 128 apart in
-//! order and then pairwise; then the tiles from the first to the last. Along the
-//! other axis: in parts of [`PART`] items from the first to the last, then the parts of a stripe, then the stripes. All
-//! of these depend on the numbers of rows and columns alone, so a sum is the same on any number of threads.
+//! order and then pairwise; then the tiles from the first to the last. Along the other axis: in parts of [`PART`] items
+//! from the first to the last, then the parts of a stripe, then the stripes. All of these depend on the numbers of rows
+//! and columns alone, so a sum is the same on any number of threads.
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -323,45 +323,56 @@ impl<'a, T: Element> Work<'a, T> {
                 Along::Others | Along::Neither => vec![T::zero(); stripe.len()],
             })
             .collect();
+        if self.are_added {
+            let room = |along: &Along| match along {
+                Along::Tiles => Vec::new(),
+                Along::Others | Along::Neither => vec![T::zero(); PART * WIDTH],
+            };
+            let mut parts: Vec<Vec<T>> = targets.iter().map(room).collect();
+            self.for_each_part(&stripe, |tile, part| {
+                self.add(tile, part, stripe.start, &mut sums, &mut parts);
+            });
+            return sums;
+        }
         let mut results = vec![T::zero(); targets.len() * TILE];
         let mut of_part = results.clone();
-        let room = |along: &Along| match along {
-            _ if !self.are_added => Vec::new(),
-            Along::Tiles => Vec::new(),
-            Along::Others | Along::Neither => vec![T::zero(); PART * WIDTH],
-        };
-        let mut parts: Vec<Vec<T>> = targets.iter().map(room).collect();
-        for tile in self.pairs.tiles() {
-            for start in stripe.clone().step_by(PART) {
-                let part = start..stripe.end.min(start + PART);
-                if self.are_added {
-                    self.add(&tile, part, stripe.start, &mut sums, &mut parts);
-                    continue;
-                }
-                of_part.fill(T::zero());
-                self.tile(&tile, part, &mut results, |other, results| {
-                    let results = results.chunks_exact(TILE);
-                    let all = results.zip(of_part.chunks_exact_mut(TILE)).zip(&mut sums);
-                    for (((result, of_part), sum), along) in all.zip(&targets) {
-                        let result = &result[..tile.len()];
-                        match along {
-                            Along::Tiles => {
-                                zip_in_place(&mut of_part[..tile.len()], result, |x, y| x + y);
-                            }
-                            Along::Others | Along::Neither => {
-                                sum[other - stripe.start] += sum_slice(result);
-                            }
+        self.for_each_part(&stripe, |tile, part| {
+            of_part.fill(T::zero());
+            self.tile(tile, part, &mut results, |other, results| {
+                let results = results.chunks_exact(TILE);
+                let all = results.zip(of_part.chunks_exact_mut(TILE)).zip(&mut sums);
+                for (((result, of_part), sum), along) in all.zip(&targets) {
+                    let result = &result[..tile.len()];
+                    match along {
+                        Along::Tiles => {
+                            zip_in_place(&mut of_part[..tile.len()], result, |x, y| x + y);
+                        }
+                        Along::Others | Along::Neither => {
+                            sum[other - stripe.start] += sum_slice(result);
                         }
                     }
-                });
-                let all = of_part.chunks_exact(TILE).zip(&mut sums).zip(&targets);
-                for ((of_part, sum), _) in all.filter(|(_, along)| **along == Along::Tiles) {
-                    let part = &of_part[..tile.len()];
-                    zip_in_place(&mut sum[tile.clone()], part, |x, y| x + y);
                 }
+            });
+            let all = of_part.chunks_exact(TILE).zip(&mut sums).zip(&targets);
+            for ((of_part, sum), _) in all.filter(|(_, along)| **along == Along::Tiles) {
+                let part = &of_part[..tile.len()];
+                zip_in_place(&mut sum[tile.clone()], part, |x, y| x + y);
+            }
+        });
+        sums
+    }
+
+    /// Calls `add` with each tile and each part of a stripe.
+    fn for_each_part(
+        &self,
+        stripe: &Range<usize>,
+        mut add: impl FnMut(&Range<usize>, Range<usize>),
+    ) {
+        for tile in self.pairs.tiles() {
+            for start in stripe.clone().step_by(PART) {
+                add(&tile, start..stripe.end.min(start + PART));
             }
         }
-        sums
     }
 
     /// Returns the sums of all stripes: of each number that is wanted, one for each item.

@@ -10,7 +10,7 @@ use super::each::each;
 use super::entries::{Elements, Place};
 use super::evaluation::LANES;
 use super::formula::Formula;
-use super::item::Item;
+use super::item::of_numbers;
 use super::order::Variables;
 use super::tile::{Side, TILE, Tile, WIDTH};
 use crate::element::Element;
@@ -78,7 +78,10 @@ impl<T: Element, F: Formula<I, O>, V: Variables, const I: usize, const O: usize,
     const OF_GRADIENTS: bool = true;
     const START: usize = V::START;
     const SIDES: [Side; N] = {
-        let (all, mut own) = (of_numbers::<I>(F::INPUTS, F::SIDES), [Side::All; N]);
+        let (all, mut own) = (
+            of_numbers::<_, I>(F::INPUTS, F::SIDES, Side::All),
+            [Side::All; N],
+        );
         let mut variable = 0;
         // There may be fewer where the compiler only mentions the loop.
         while variable < N && V::START + variable < I {
@@ -125,21 +128,6 @@ impl<T: Element, F: Formula<I, O>, V: Variables, const I: usize, const O: usize,
     }
 }
 
-/// Returns the side of each number.
-const fn of_numbers<const I: usize>(items: &[Item], sides: &[Side]) -> [Side; I] {
-    let mut of_numbers = [Side::All; I];
-    let (mut item, mut start) = (0, 0);
-    while item < items.len() && item < sides.len() {
-        let end = start + items[item].numbers();
-        while start < end {
-            of_numbers[start] = sides[item];
-            start += 1;
-        }
-        item += 1;
-    }
-    of_numbers
-}
-
 /// The loop over the pairs of a tile.
 ///
 /// Its sums are used in few places, and by no iterator, which compares addresses. Else the compiler does not find out that
@@ -173,7 +161,7 @@ where
     fn run(self) {
         let Self { formula, tile, .. } = self;
         let entries = formula.entries(Elements { first: 0, count: 1 });
-        let sides = const { of_numbers::<I>(F::INPUTS, F::SIDES) };
+        let sides = const { of_numbers::<_, I>(F::INPUTS, F::SIDES, Side::All) };
         let padded = tile.columns.div_ceil(LANES) * LANES;
         assert!(padded > 0 && padded <= TILE, "a tile");
         let of_row = |input: usize, row: usize| {

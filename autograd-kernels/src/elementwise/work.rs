@@ -283,10 +283,10 @@ where
     #[inline(always)]
     fn run(self) {
         let Self(work, results) = self;
-        let are_pairs = const { !F::SIDES.is_empty() };
-        let of_inputs = const { part::<N>(&spots::<I>(F::INPUTS, !F::SIDES.is_empty()), V::START) };
-        let of_gradients = const { spots::<O>(F::OUTPUTS, !F::SIDES.is_empty()) };
-        let first = const { spots::<I>(F::INPUTS, !F::SIDES.is_empty()) }[V::START].slice;
+        let are_pairs = F::OF_PAIRS;
+        let of_inputs = const { part::<N>(&spots::<I>(F::INPUTS, F::OF_PAIRS), V::START) };
+        let of_gradients = const { spots::<O>(F::OUTPUTS, F::OF_PAIRS) };
+        let first = const { spots::<I>(F::INPUTS, F::OF_PAIRS) }[V::START].slice;
         let (count, outputs) = (slices(F::INPUTS, are_pairs), slices(F::OUTPUTS, are_pairs));
         let mut longest = 0;
         for component in 0..D::COUNT {
@@ -325,13 +325,13 @@ pub(super) struct ValueWork<'a, T, F, const I: usize, const O: usize> {
 impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize> Work<T, O>
     for ValueWork<'_, T, F, I, O>
 {
-    const READS: usize = slices(F::INPUTS, !F::SIDES.is_empty());
+    const READS: usize = slices(F::INPUTS, F::OF_PAIRS);
     const HAS_VALUES: bool = size_of::<F>() > 0;
-    const SPOTS: [Spot; O] = spots(F::OUTPUTS, !F::SIDES.is_empty());
+    const SPOTS: [Spot; O] = spots(F::OUTPUTS, F::OF_PAIRS);
 
     #[inline(always)]
     fn each(&self, part: Part, mut sink: impl Sink<T>) {
-        let spots = const { spots::<I>(F::INPUTS, !F::SIDES.is_empty()) };
+        let spots = const { spots::<I>(F::INPUTS, F::OF_PAIRS) };
         let (formula, x) = (self.formula, part.of::<T, I>(self.inputs, spots));
         let entries = formula.entries(part.elements(self.first));
         for at in part.places() {
@@ -360,13 +360,13 @@ pub(super) struct TangentWork<'a, T, F, const I: usize, const O: usize> {
 impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize> Work<T, O>
     for TangentWork<'_, T, F, I, O>
 {
-    const READS: usize = 2 * slices(F::INPUTS, !F::SIDES.is_empty());
+    const READS: usize = 2 * slices(F::INPUTS, F::OF_PAIRS);
     const HAS_VALUES: bool = size_of::<F>() > 0;
-    const SPOTS: [Spot; O] = spots(F::OUTPUTS, !F::SIDES.is_empty());
+    const SPOTS: [Spot; O] = spots(F::OUTPUTS, F::OF_PAIRS);
 
     #[inline(always)]
     fn each(&self, part: Part, mut sink: impl Sink<T>) {
-        let spots = const { spots::<I>(F::INPUTS, !F::SIDES.is_empty()) };
+        let spots = const { spots::<I>(F::INPUTS, F::OF_PAIRS) };
         let (x, directions) = self.inputs.split_at(self.inputs.len() / 2);
         let (x, directions) = (
             part.of::<T, I>(x, spots),
@@ -436,18 +436,18 @@ where
     D: Order,
     V: Variables,
 {
-    const READS: usize = D::COUNT
-        * (slices(F::INPUTS, !F::SIDES.is_empty()) + slices(F::OUTPUTS, !F::SIDES.is_empty()));
+    const READS: usize =
+        D::COUNT * (slices(F::INPUTS, F::OF_PAIRS) + slices(F::OUTPUTS, F::OF_PAIRS));
     const HAS_VALUES: bool = size_of::<F>() > 0;
-    const SPOTS: [Spot; N] = part(&spots::<I>(F::INPUTS, !F::SIDES.is_empty()), V::START);
+    const SPOTS: [Spot; N] = part(&spots::<I>(F::INPUTS, F::OF_PAIRS), V::START);
 
     #[inline(always)]
     fn each(&self, part: Part, mut sink: impl Sink<T>) {
         let mut x = D::filled([Input::<T>(&[]); I]);
         let mut gradients = D::filled([Input::<T>(&[]); O]);
-        let are_pairs = const { !F::SIDES.is_empty() };
-        let of_inputs = const { spots::<I>(F::INPUTS, !F::SIDES.is_empty()) };
-        let of_outputs = const { spots::<O>(F::OUTPUTS, !F::SIDES.is_empty()) };
+        let are_pairs = F::OF_PAIRS;
+        let of_inputs = const { spots::<I>(F::INPUTS, F::OF_PAIRS) };
+        let of_outputs = const { spots::<O>(F::OUTPUTS, F::OF_PAIRS) };
         let (count, outputs) = (slices(F::INPUTS, are_pairs), slices(F::OUTPUTS, are_pairs));
         for component in 0..D::COUNT {
             let inputs = &self.inputs[component * (count + outputs)..];

@@ -441,7 +441,7 @@ fn gradients_formula(
             }
         });
         let list = of_inputs.list(p);
-        let held = quote!(const { #p::held::<#inputs>(#list, &[#(#held),*]) });
+        let held = quote!(const { #p::of_numbers::<_, #inputs>(#list, &[#(#held),*], false) });
         // The arrays are passed as they are.
         (
             quote!(#p::row(&#all, 0), #p::row(&#all, #inputs)),
