@@ -105,8 +105,19 @@ impl<R: Real, const N: usize> Dual<R, N> {
         }
     }
 
+    /// Returns the tangent in direction `index`, 0 if there is none.
     #[inline(always)]
-    fn has(&self, index: usize) -> bool {
+    pub(crate) fn signed(&self, index: usize) -> R {
+        let tangent = self.tangents[index];
+        if self.is_turned(index) {
+            -tangent
+        } else {
+            tangent
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn has(&self, index: usize) -> bool {
         self.live >> index & 1 == 1
     }
 

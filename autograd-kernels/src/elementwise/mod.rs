@@ -53,6 +53,7 @@ mod item;
 pub(crate) mod order;
 mod pairs;
 mod sides;
+pub(crate) mod terms;
 mod tile;
 pub mod unary;
 pub(crate) mod work;

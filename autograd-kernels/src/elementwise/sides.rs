@@ -12,6 +12,7 @@ use super::evaluation::LANES;
 use super::formula::Formula;
 use super::item::of_numbers;
 use super::order::Variables;
+use super::terms::Terms;
 use super::tile::{Side, TILE, Tile, WIDTH};
 use crate::element::Element;
 use crate::element::number::Number;
@@ -106,23 +107,16 @@ impl<T: Element, F: Formula<I, O>, V: Variables, const I: usize, const O: usize,
             };
         });
         let results = formula.at(entries, Place(0), numbers);
-        let mut sums = [None; N];
+        let mut sums = [Terms::none(); N];
         each!(output < O => {
             each!(variable < N => {
-                if let Some(slope) = results[output].tangent(variable) {
-                    let product = gradients[output] * slope;
-                    sums[variable] = match sums[variable] {
-                        None => Some(product),
-                        Some(sum) => Some(sum + product),
-                    };
-                }
+                let product = gradients[output] * results[output].signed(variable);
+                sums[variable].add(product, results[output].has(variable));
             });
         });
         let mut partials = [T::Number::from(0.0); N];
         each!(variable < N => {
-            if let Some(sum) = sums[variable] {
-                partials[variable] = sum;
-            }
+            partials[variable] = sums[variable].sum();
         });
         partials
     }

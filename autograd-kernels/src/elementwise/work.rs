@@ -10,6 +10,7 @@ use super::evaluation::{BLOCK, LANES, Results};
 use super::formula::Formula;
 use super::item::{Spot, common_width, part, slices, spots};
 use super::order::{Order, Variables, along};
+use super::terms::Terms;
 use crate::element::Element;
 use crate::element::number::Number;
 use crate::loops::wide::Loop;
@@ -528,29 +529,21 @@ unsafe fn contracted<T: Element, D: Order, const N: usize, const O: usize, const
     others: usize,
     variable: usize,
 ) -> T::Number {
-    let mut sum: Option<T::Number> = None;
+    let mut terms = Terms::none();
     each!(output < O => {
         each!(of_gradient < if ALONE { 1 } else { D::COUNT } => {
-            if of_gradient & !others == 0
-                && let Some(slope) =
-                    outputs[output].as_ref()[others ^ of_gradient].tangent(variable)
-            {
+            if of_gradient & !others == 0 {
+                let slopes = &outputs[output].as_ref()[others ^ of_gradient];
                 // SAFETY: as the caller promises.
                 let gradient = unsafe { gradients[of_gradient][output].of_row(at, spots[output]) };
                 let gradient = T::Number::of(gradient);
-                let product = gradient * slope;
+                let product = gradient * slopes.signed(variable);
                 // The direction may be missing for some inputs: then no slope makes NaN of it.
                 let vanishes = of_gradient > 0 && gradient == 0.0;
                 let product = if vanishes { gradient } else { product };
-                sum = match sum {
-                    None => Some(product),
-                    Some(sum) => Some(sum + product),
-                };
+                terms.add(product, slopes.has(variable));
             }
         });
     });
-    match sum {
-        None => T::Number::from(0.0),
-        Some(sum) => sum,
-    }
+    terms.sum()
 }

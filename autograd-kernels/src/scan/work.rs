@@ -15,6 +15,7 @@ use crate::elementwise::each::each;
 use crate::elementwise::entries::{Elements, Place};
 use crate::elementwise::evaluation::BLOCK;
 use crate::elementwise::order::Order;
+use crate::elementwise::terms::Terms;
 use crate::elementwise::work::{Block, Input, write};
 use crate::loops::wide::Loop;
 
@@ -517,29 +518,19 @@ fn contracted<B: Real, D: Order, const N: usize, const O: usize>(
     of_sum: usize,
     variable: usize,
 ) -> B {
-    let mut sum: Option<B> = None;
+    let mut terms = Terms::none();
     each!(result < O => {
         each!(of_gradient < D::COUNT => {
-            if of_gradient & !of_sum == 0
-                && let Some(slope) =
-                    computed[result].as_ref()[of_sum ^ of_gradient].tangent(variable)
-            {
+            if of_gradient & !of_sum == 0 {
+                let slopes = &computed[result].as_ref()[of_sum ^ of_gradient];
                 let gradient = gradients[of_gradient][result];
+                let product = gradient * slopes.signed(variable);
                 // The direction may be missing for some inputs: then no slope makes NaN of it.
-                let product = if of_gradient > 0 && gradient == 0.0 {
-                    gradient
-                } else {
-                    gradient * slope
-                };
-                sum = match sum {
-                    None => Some(product),
-                    Some(sum) => Some(sum + product),
-                };
+                let vanishes = of_gradient > 0 && gradient == 0.0;
+                let product = if vanishes { gradient } else { product };
+                terms.add(product, slopes.has(variable));
             }
         });
     });
-    match sum {
-        None => B::from(0.0),
-        Some(sum) => sum,
-    }
+    terms.sum()
 }
