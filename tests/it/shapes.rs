@@ -332,9 +332,7 @@ fn shapes_are_in_the_signature() {
 /// Tables of random shapes, held against lengths that fit and lengths that do not.
 mod random {
     use proptest::prelude::*;
-    use pullback::__private::{
-        ANY_LENGTH, DeclaredShape, Dims, Leading, ShapeTable, nothing_computed,
-    };
+    use pullback::__private::{Dims, ShapeTable, nothing_computed};
     use pullback::ErrorKind;
 
     const NAMES: [&str; 4] = ["n", "m", "k", "l"];
@@ -368,39 +366,24 @@ mod random {
     }
 
     fn table(inputs: &[Declared]) -> ShapeTable {
-        let declared = inputs
-            .iter()
-            .zip(INPUTS)
-            .map(|((leading, lengths, _), input)| {
-                let lengths = lengths.iter().map(|length| match length {
-                    Declaration::Axis(axis) => *axis,
-                    Declaration::Number(number) => NAMES.len() + number,
-                    Declaration::Any => ANY_LENGTH,
-                });
-                DeclaredShape {
-                    name: input,
-                    text: "[…]",
-                    leading: if *leading {
-                        Leading::Axes
-                    } else {
-                        Leading::None
-                    },
-                    lengths: lengths.collect::<Vec<_>>().leak(),
-                }
+        let mut text = format!("f\n{}\n\n", NAMES.join(" "));
+        let mut codes = Vec::new();
+        for ((leading, lengths, _), input) in inputs.iter().zip(INPUTS) {
+            text.extend([input, " […]\n"]);
+            let lengths = lengths.iter().map(|length| match length {
+                Declaration::Axis(axis) => *axis,
+                Declaration::Number(number) => 128 + number,
+                Declaration::Any => 255,
             });
+            let byte = |code: usize| u8::try_from(code).unwrap();
+            codes.extend([u8::from(*leading), byte(lengths.len())]);
+            codes.extend(lengths.map(byte));
+        }
         ShapeTable {
-            function: "f",
-            axes: &NAMES,
-            expressions: &[],
+            text: (text + "output [n, m, k, l]").leak(),
+            inputs: codes.leak(),
+            outputs: &[0, 4, 0, 1, 2, 3],
             numbers: &[0, 1, 2, 3, 4],
-            values: &[],
-            returned: &[DeclaredShape {
-                name: "output",
-                text: "[n, m, k, l]",
-                leading: Leading::None,
-                lengths: &[0, 1, 2, 3],
-            }],
-            inputs: declared.collect::<Vec<_>>().leak(),
         }
     }
 

@@ -18,13 +18,12 @@ pub use crate::erased::AnyTensor;
 pub use crate::error::Error;
 pub use crate::error::panic::{Panic, catching_passes, caught};
 pub use crate::function::{
-    ANY_LENGTH, Call, DeclaredShape, Dims, EdgeList, ForwardCall, Function, GradOutput,
-    GradOutputs, InPlace, InputSignature, IntoDims, IntoGradient, IntoGradients, IntoLength,
-    IntoOutput, IntoSource, IntoTangent, IntoTangents, Leading, Length, Lists, Once, Order, Origin,
-    OutputList, OutputShapes, OutputSignature, Restore, Rule, SavedItem, SavedItems, SavedNumber,
-    SavedSignature, SavedValue, ShapeTable, Signature, attach, forward_panicked,
-    forward_panicked_at, meta, nothing_computed, record, record_at, shape_of, shapes_of,
-    shapes_of_dims,
+    Call, Dims, EdgeList, ForwardCall, Function, GradOutput, GradOutputs, InPlace, InputSignature,
+    IntoDims, IntoGradient, IntoGradients, IntoLength, IntoOutput, IntoSource, IntoTangent,
+    IntoTangents, Length, Lengths, Lists, Once, Order, Origin, OutputList, OutputShapes,
+    OutputSignature, Restore, Rule, SavedItem, SavedItems, SavedNumber, SavedSignature, SavedValue,
+    ShapeTable, Signature, attach, forward_panicked, forward_panicked_at, meta, nothing_computed,
+    record, record_at, shape_of, shapes_of, shapes_of_dims,
 };
 pub use crate::functional::ExampleError;
 pub use crate::functional::vmap::{BatchCall, BatchExample, BatchInput, BatchOutputs};

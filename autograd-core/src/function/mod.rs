@@ -28,8 +28,8 @@ pub use panics::{forward_panicked, forward_panicked_at, shapes_of};
 pub(crate) use record::output_edge;
 pub use record::{IntoOutput, Rule, SavedNumber, SavedValue, attach, meta, record, record_at};
 pub use shapes::{
-    ANY_LENGTH, DeclaredShape, Dims, IntoDims, IntoLength, Leading, Length, OutputShapes,
-    ShapeTable, nothing_computed, shape_of, shapes_of_dims,
+    Dims, IntoDims, IntoLength, Length, Lengths, OutputShapes, ShapeTable, nothing_computed,
+    shape_of, shapes_of_dims,
 };
 pub use signature::{InputSignature, Order, OutputSignature, SavedSignature, Signature};
 

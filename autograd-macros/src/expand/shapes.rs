@@ -5,7 +5,7 @@
 use proc_macro2::{Literal, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt as _;
-use syn::{Expr, ExprGroup, ExprParen, Ident};
+use syn::{Expr, ExprGroup, ExprParen, Ident, LitInt};
 
 use super::tokens::{at, is_consumed, local, number, option, reference, tuple};
 use crate::docs;
@@ -21,82 +21,90 @@ pub(super) fn table(model: &FunctionModel, p: &TokenStream) -> Option<TokenStrea
     if forward.shapes.are_none() {
         return None;
     }
-    // Lengths are numbered: axes, then expressions, then numbers.
-    let expressions = expressions(forward);
-    let axes = forward.shapes.axes.len();
-    let (mut computed, mut numbers_written) = (axes..axes + expressions.len(), Vec::new());
-    let mut lengths = |declared: &Declared| {
-        let lengths = declared.lengths.iter().map(|length| match length {
-            Length::Any => quote!(#p::ANY_LENGTH),
-            Length::Axis(axis) => number(*axis).into_token_stream(),
-            // INVARIANT: the lengths are in the order of the expressions.
-            Length::Computed(_) => number(computed.next().unwrap_or_default()).into_token_stream(),
-            Length::Number(written) => {
-                numbers_written.push(written.clone());
-                number(axes + expressions.len() + numbers_written.len() - 1).into_token_stream()
-            }
-        });
-        let lengths: Vec<_> = lengths.collect();
-        quote!(&[#(#lengths),*])
-    };
-    let mut shape =
-        |name: &Ident, text: &str, leading: TokenStream, declared: Option<&Declared>| {
-            let name = name.unraw().to_string();
-            let lengths = declared.map_or_else(|| quote!(&[]), &mut lengths);
-            quote! {
-                #p::DeclaredShape { name: #name, text: #text, leading: #leading, lengths: #lengths }
-            }
-        };
-    let leading = |declared: &Declared| {
-        if declared.leading {
-            quote!(#p::Leading::Axes)
-        } else {
-            quote!(#p::Leading::None)
-        }
-    };
     let compared = compared(forward);
+    let (mut bytes, mut tensors) = (Bytes::default(), Vec::new());
     let mut inputs = Vec::new();
     for (input, _, declared) in &compared {
         if let Some(declared) = declared {
-            inputs.push(shape(
-                &input.name,
-                &declared.text,
-                leading(declared),
-                Some(declared),
-            ));
+            bytes.declared(declared, &mut inputs);
+            tensors.push(format!("{} {}", input.name.unraw(), declared.text));
         }
     }
-    let returned = returned(forward).into_iter().map(|(_, one, declared)| {
-        let text = forward.shapes.text(declared);
-        match declared {
-            Shape::Written(declared) => shape(&one.name, &text, leading(declared), Some(declared)),
+    let mut outputs = Vec::new();
+    for (_, one, shape) in returned(forward) {
+        match shape {
+            Shape::Written(declared) => bytes.declared(declared, &mut outputs),
             Shape::Like(index, _) => {
                 let like = &forward.inputs[*index].name;
                 let mut places = compared.iter();
                 let place = places.position(|(input, ..)| input.name == *like);
-                let place = number(place.unwrap_or_default());
-                shape(&one.name, &text, quote!(#p::Leading::Of(#place)), None)
+                outputs.extend([byte(LIKE, place.unwrap_or_default()), 0]);
             }
         }
-    });
-    let returned: Vec<_> = returned.collect();
+        let text = forward.shapes.text(shape);
+        tensors.push(format!("{} {text}", one.name.unraw()));
+    }
     let axes = forward.shapes.axes.iter();
-    let axes = axes.map(|axis| axis.name.unraw().to_string());
+    let axes: Vec<_> = axes.map(|axis| axis.name.unraw().to_string()).collect();
     let values = numbers(forward).into_iter();
-    let values = values.map(|name| name.unraw().to_string());
-    let expressions = expressions.iter().map(|computed| &computed.text);
-    let constant = constant();
+    let values: Vec<_> = values.map(|name| name.unraw().to_string()).collect();
+    let expressions = expressions(forward).into_iter();
+    let expressions = expressions.map(|computed| computed.text.clone());
+    let mut lines = vec![name.clone(), axes.join(" "), values.join(" ")];
+    lines.extend(tensors.into_iter().chain(expressions));
+    let text = lines.join("\n");
+    let (inputs, outputs) = (
+        Literal::byte_string(&inputs),
+        Literal::byte_string(&outputs),
+    );
+    let (constant, numbers) = (constant(), bytes.numbers);
     Some(quote! {
         const #constant: #p::ShapeTable = #p::ShapeTable {
-            function: #name,
-            axes: &[#(#axes),*],
-            expressions: &[#(#expressions),*],
-            numbers: &[#(#numbers_written),*],
-            values: &[#(#values),*],
-            inputs: &[#(#inputs),*],
-            returned: &[#(#returned),*],
+            text: #text,
+            inputs: #inputs,
+            outputs: #outputs,
+            numbers: &[#(#numbers),*],
         };
     })
+}
+
+/// The first byte of a shape that is that of an input, to which the input's number is added.
+const LIKE: u8 = 2;
+/// The first of the bytes that stand for expressions, and the first of those for numbers, as `ShapeTable` says.
+const COMPUTED: u8 = 64;
+const NUMBER: u8 = 128;
+const ANY: u8 = 255;
+
+/// Writes declared shapes as bytes, and numbers what they have.
+#[derive(Default)]
+struct Bytes {
+    expressions: usize,
+    numbers: Vec<LitInt>,
+}
+
+impl Bytes {
+    fn declared(&mut self, declared: &Declared, bytes: &mut Vec<u8>) {
+        bytes.extend([u8::from(declared.leading), byte(0, declared.lengths.len())]);
+        for length in &declared.lengths {
+            bytes.push(match length {
+                Length::Any => ANY,
+                Length::Axis(axis) => byte(0, *axis),
+                Length::Computed(_) => {
+                    self.expressions += 1;
+                    byte(COMPUTED, self.expressions - 1)
+                }
+                Length::Number(written) => {
+                    self.numbers.push(written.clone());
+                    byte(NUMBER, self.numbers.len() - 1)
+                }
+            });
+        }
+    }
+}
+
+/// Returns a number after the first byte of its kind. There are not more of them than bytes: the rules count them.
+fn byte(first: u8, number: usize) -> u8 {
+    first.saturating_add(u8::try_from(number).unwrap_or(u8::MAX))
 }
 
 fn constant() -> Ident {
@@ -145,10 +153,7 @@ fn expressions(forward: &Forward) -> Vec<&Computed> {
     let inputs = compared(forward).into_iter();
     let inputs = inputs.filter_map(|(.., declared)| declared);
     let returned = returned(forward).into_iter();
-    let returned = returned.filter_map(|(.., shape)| match shape {
-        Shape::Written(declared) => Some(declared),
-        Shape::Like(..) => None,
-    });
+    let returned = returned.filter_map(|(.., shape)| shape.written());
     let lengths = inputs
         .chain(returned)
         .flat_map(|declared| &declared.lengths);
@@ -373,7 +378,9 @@ fn read(model: &FunctionModel, dims: &[TokenStream], p: &TokenStream) -> TokenSt
     let axes = number(model.forward.shapes.axes.len());
     quote! {
         let #inputs = [#(#dims),*];
-        let #lengths = #table.#applied::<#axes, _, _>(#applied_at &#inputs, #compute);
+        // Where they are used: a copy would cost more than the comparisons.
+        let mut #lengths = #p::Lengths::<#axes, _>::unread(&#inputs);
+        #table.#applied(#applied_at &mut #lengths, #compute);
     }
 }
 

@@ -65,6 +65,16 @@ impl Declared {
     }
 }
 
+impl Shape {
+    /// Returns the list of lengths, if it is one.
+    pub(crate) fn written(&self) -> Option<&Declared> {
+        match self {
+            Self::Written(declared) => Some(declared),
+            Self::Like(..) => None,
+        }
+    }
+}
+
 impl Shapes {
     /// Returns whether nothing is declared.
     pub(crate) fn are_none(&self) -> bool {
@@ -99,14 +109,8 @@ impl Shapes {
 
     /// Returns the names that expressions use.
     pub(crate) fn used(&self) -> impl Iterator<Item = &Ident> {
-        let returned = self
-            .returned
-            .iter()
-            .flatten()
-            .filter_map(|shape| match shape {
-                Shape::Written(declared) => Some(declared),
-                Shape::Like(..) => None,
-            });
+        let returned = self.returned.iter().flatten();
+        let returned = returned.filter_map(Shape::written);
         let all = self.inputs.iter().flatten().chain(returned);
         let lengths = all.flat_map(|declared| &declared.lengths);
         lengths.flat_map(|length| match length {

@@ -57,6 +57,7 @@ pub(super) fn read(
     }
     if reader.diagnostics.len() == mistakes {
         reader.every_output_has_one(&argument.name);
+        reader.are_few(&argument.name);
     }
     if is_taken {
         reader.shapes.inputs.clear();
@@ -673,6 +674,38 @@ impl Reader<'_> {
             );
             let help = format!("write one for each axis: `{} = {}`", of.name, of.example());
             self.diagnostics.error_with_help(shape, &message, &help);
+        }
+    }
+
+    /// The generated table has a byte for each length.
+    ///
+    /// ```text
+    /// #[custom_function(shapes(x = [a, b, c, …], …))]
+    /// //                ^^^^^^ these shapes have 65 names of axes; there can be 64
+    /// ```
+    fn are_few(&mut self, keyword: &Ident) {
+        let shapes = &self.shapes;
+        let count = |is: fn(&Length) -> bool| {
+            let inputs = shapes.inputs.iter().flatten();
+            let returned = shapes.returned.iter().flatten();
+            let written = returned.filter_map(Shape::written);
+            let lengths = inputs.chain(written).flat_map(|one| &one.lengths);
+            lengths.filter(|length| is(length)).count()
+        };
+        let computed = count(|length| matches!(length, Length::Computed(_)));
+        let numbers = count(|length| matches!(length, Length::Number(_)));
+        for (what, found, limit) in [
+            ("names of axes", shapes.axes.len(), 64),
+            ("expressions", computed, 64),
+            ("numbers", numbers, 127),
+            ("inputs", self.forward.inputs.len(), 250),
+        ] {
+            if found > limit {
+                let message = format!("these shapes have {found} {what}; there can be {limit}");
+                let help = "write `_` for lengths that no other has";
+                self.diagnostics.error_with_help(keyword, &message, help);
+                return;
+            }
         }
     }
 

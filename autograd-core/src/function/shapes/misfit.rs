@@ -4,8 +4,9 @@ use std::panic::Location;
 
 use autograd_kernels::Shape;
 
+use super::ShapeTable;
 use super::dims::{Dims, named};
-use super::{DeclaredLength, DeclaredShape, Leading, ShapeTable};
+use super::table::{DeclaredLength, Leading};
 use crate::error::{Error, ErrorKind};
 
 /// Where an input does not fit.
@@ -31,34 +32,40 @@ impl ShapeTable {
         misfit: &Misfit,
         at: &'static Location<'static>,
     ) -> Error {
-        let declared = &self.inputs[misfit.input];
-        let found = self.tensor(inputs, misfit.input, misfit.element);
+        let found = self.shape_of(inputs, misfit.input, misfit.element);
         let kind = match misfit.axis {
-            Place::Axis(place) => match self.declared(declared.lengths[place]) {
+            Place::Axis(place) => match self.length(self.lengths_of(misfit.input)[place]) {
                 DeclaredLength::Axis(axis) => {
                     self.axis_misfit(inputs, misfit, (axis, place), found)
                 }
-                DeclaredLength::Any | DeclaredLength::Number(_) | DeclaredLength::Computed(..) => {
-                    Self::not_declared(declared, found)
+                DeclaredLength::Any | DeclaredLength::Number(_) | DeclaredLength::Computed(_) => {
+                    self.not_declared(misfit.input, found)
                 }
             },
             Place::Leading => self.leading_misfit(inputs, misfit, found),
-            Place::Rank => Self::not_declared(declared, found),
+            Place::Rank => self.not_declared(misfit.input, found),
         };
-        kind.of(self.function, at)
+        kind.of(self.function(), at)
     }
 
-    fn not_declared(declared: &DeclaredShape, (input, shape): (String, Shape)) -> ErrorKind {
+    fn not_declared(&self, number: usize, (input, found): (String, Shape)) -> ErrorKind {
+        let (_, declared) = self.tensor(number);
         ErrorKind::DeclaredShape {
             input,
-            declared: declared.text,
-            found: shape,
+            declared,
+            found,
         }
     }
 
+    /// Returns the declared lengths of an input.
+    fn lengths_of(&self, input: usize) -> &'static [u8] {
+        let declared = self.inputs().nth(input);
+        declared.map_or(&[], |declared| declared.lengths)
+    }
+
     /// Returns the name and the shape of a tensor.
-    fn tensor(&self, inputs: &[Dims<'_>], input: usize, element: usize) -> (String, Shape) {
-        named(self.inputs[input].name, &inputs[input], element)
+    fn shape_of(&self, inputs: &[Dims<'_>], input: usize, element: usize) -> (String, Shape) {
+        named(self.tensor(input).0, &inputs[input], element)
     }
 
     /// Returns the tensors before one, in the order in which they are read.
@@ -77,18 +84,18 @@ impl ShapeTable {
         found: (String, Shape),
     ) -> ErrorKind {
         let place_of = |input: usize| {
-            let lengths = self.inputs[input].lengths;
-            lengths.iter().position(|&length| length == axis)
+            let mut lengths = self.lengths_of(input).iter();
+            lengths.position(|&code| usize::from(code) == axis)
         };
         let length = |input: usize, shape: &Shape, place: usize| {
-            shape[shape.len() - self.inputs[input].lengths.len() + place]
+            shape[shape.len() - self.lengths_of(input).len() + place]
         };
         let found_length = length(misfit.input, &found.1, place);
         let earlier = Self::before(inputs, misfit).into_iter();
         let mut earlier =
             earlier.filter_map(|(input, element)| Some((input, element, place_of(input)?)));
         let (expected, expected_length) = if let Some((input, element, place)) = earlier.next() {
-            let tensor = self.tensor(inputs, input, element);
+            let tensor = self.shape_of(inputs, input, element);
             let length = length(input, &tensor.1, place);
             (tensor, length)
         } else {
@@ -98,7 +105,7 @@ impl ShapeTable {
             (found.clone(), length)
         };
         ErrorKind::AxisLength {
-            axis: self.axes[axis],
+            axis: self.axes().nth(axis).unwrap_or_default(),
             inputs: [expected.0, found.0],
             shapes: [expected.1, found.1],
             lengths: [expected_length, found_length],
@@ -112,14 +119,16 @@ impl ShapeTable {
         found: (String, Shape),
     ) -> ErrorKind {
         let mut earlier = Self::before(inputs, misfit).into_iter();
-        let has_leading =
-            |(input, _): &(usize, usize)| self.inputs[*input].leading == Leading::Axes;
-        let Some((input, element)) = earlier.find(has_leading) else {
-            return Self::not_declared(&self.inputs[misfit.input], found);
+        let has_leading = |(input, _): &(usize, usize)| {
+            let declared = self.inputs().nth(*input);
+            declared.is_some_and(|declared| declared.leading == Leading::Axes)
         };
-        let expected = self.tensor(inputs, input, element);
+        let Some((input, element)) = earlier.find(has_leading) else {
+            return self.not_declared(misfit.input, found);
+        };
+        let expected = self.shape_of(inputs, input, element);
         let leading = |input: usize, shape: &Shape| {
-            Shape::from(&shape[..shape.len() - self.inputs[input].lengths.len()])
+            Shape::from(&shape[..shape.len() - self.lengths_of(input).len()])
         };
         let lengths = [leading(input, &expected.1), leading(misfit.input, &found.1)];
         ErrorKind::LeadingAxes {

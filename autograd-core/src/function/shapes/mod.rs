@@ -7,79 +7,22 @@ mod dims;
 mod length;
 mod misfit;
 mod outputs;
+mod table;
 
 pub use dims::{Dims, IntoDims, shape_of, shapes_of_dims};
 pub use length::{IntoLength, Length};
 pub use outputs::OutputShapes;
+pub use table::ShapeTable;
 
 use std::fmt;
 use std::panic::Location;
 
 use dims::named;
 use misfit::{Misfit, Place};
+use table::{DeclaredLength, Leading};
 
 use crate::error::panic::unwind_to_pass;
 use crate::error::{Error, ErrorKind};
-
-/// The declared shapes of a function.
-#[derive(Debug)]
-pub struct ShapeTable {
-    /// The function's name.
-    pub function: &'static str,
-    /// The names of the axes.
-    pub axes: &'static [&'static str],
-    /// The expressions, as they are written.
-    pub expressions: &'static [&'static str],
-    /// The lengths that are written as numbers.
-    pub numbers: &'static [usize],
-    /// The names of the values that expressions compute with.
-    pub values: &'static [&'static str],
-    /// The inputs that have a declared shape.
-    pub inputs: &'static [DeclaredShape],
-    /// The returned values that have one.
-    pub returned: &'static [DeclaredShape],
-}
-
-/// A declared shape.
-#[derive(Debug)]
-pub struct DeclaredShape {
-    /// The name of the tensor.
-    pub name: &'static str,
-    /// The shape as it is written.
-    pub text: &'static str,
-    /// What comes before the lengths.
-    pub leading: Leading,
-    /// The lengths of the last axes: the index of each among the axes, the expressions and the numbers of the table, in
-    /// this order, or [`ANY_LENGTH`].
-    pub lengths: &'static [usize],
-}
-
-/// What comes before the lengths of a declared shape.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Leading {
-    /// Nothing.
-    None,
-    /// The leading axes, `..`.
-    Axes,
-    /// The shape of the input of this number.
-    Of(usize),
-}
-
-/// In place of the index of a length: it may be any.
-pub const ANY_LENGTH: usize = usize::MAX;
-
-/// The declared length of one axis.
-#[derive(Debug)]
-enum DeclaredLength {
-    /// Any length.
-    Any,
-    /// This length.
-    Number(usize),
-    /// The length of the axis of this number.
-    Axis(usize),
-    /// The expression of this number, as it is written.
-    Computed(usize, &'static str),
-}
 
 /// The lengths of the axes in one call, and the expressions of them.
 #[derive(Debug)]
@@ -89,6 +32,20 @@ pub struct Lengths<'a, const N: usize, const C: usize> {
     pub axes: [usize; N],
     leading: &'a [usize],
     computed: [usize; C],
+}
+
+impl<'a, const N: usize, const C: usize> Lengths<'a, N, C> {
+    /// Returns what is to be read off the inputs, which are those with declared shapes and then others that shapes are
+    /// like.
+    #[inline]
+    pub fn unread(inputs: &'a [Dims<'a>]) -> Self {
+        Self {
+            inputs,
+            axes: [ANY; N],
+            leading: &[],
+            computed: [ANY; C],
+        }
+    }
 }
 
 /// The length of an axis that no input has had yet, and of one that may have any length.
@@ -101,37 +58,16 @@ pub fn nothing_computed<const N: usize>(_: &[usize; N]) -> ([Length; 0], [Length
 }
 
 impl ShapeTable {
-    /// Returns the declared length of this index.
+    /// Reads the lengths of the axes off the inputs, and checks them. `compute` has the expressions, and the values that
+    /// they are computed with.
     #[inline]
-    fn declared(&self, index: usize) -> DeclaredLength {
-        if index < self.axes.len() {
-            return DeclaredLength::Axis(index);
-        }
-        let index = index - self.axes.len();
-        if let Some(text) = self.expressions.get(index) {
-            return DeclaredLength::Computed(index, text);
-        }
-        let number = self.numbers.get(index - self.expressions.len());
-        number.map_or(DeclaredLength::Any, |number| {
-            DeclaredLength::Number(*number)
-        })
-    }
-
-    /// Reads the lengths of the axes off the inputs, which are those with declared shapes and then others that shapes are
-    /// like, and checks them. `compute` has the expressions, and the values that they are computed with.
-    #[inline]
-    fn lengths<'a, const N: usize, const C: usize, const V: usize>(
+    fn read_lengths<const N: usize, const C: usize, const V: usize>(
         &self,
-        inputs: &'a [Dims<'a>],
+        lengths: &mut Lengths<'_, N, C>,
         compute: impl FnOnce(&[usize; N]) -> ([Length; C], [Length; V]),
         at: &'static Location<'static>,
-    ) -> Result<Lengths<'a, N, C>, Error> {
-        let mut lengths = Lengths {
-            inputs,
-            axes: [ANY; N],
-            leading: &[],
-            computed: [ANY; C],
-        };
+    ) -> Result<(), Error> {
+        let inputs = lengths.inputs;
         if let Err(misfit) = self.read(inputs, &mut lengths.axes, &mut lengths.leading) {
             return Err(self.mismatched(inputs, &misfit, at));
         }
@@ -141,11 +77,11 @@ impl ShapeTable {
                 *length = computed.to_usize().unwrap_or(ANY);
             }
             if lengths.computed.contains(&ANY) {
-                return Err(self.not_a_length(&lengths, &computed, &values, at));
+                return Err(self.not_a_length(lengths, &computed, &values, at));
             }
             self.compare_computed(inputs, &lengths.computed, at)?;
         }
-        Ok(lengths)
+        Ok(())
     }
 
     /// Reads the lengths for `apply`.
@@ -154,27 +90,25 @@ impl ShapeTable {
     /// If the inputs do not have the declared shapes, or a length is none.
     #[inline]
     #[track_caller]
-    pub fn applied<'a, const N: usize, const C: usize, const V: usize>(
+    pub fn applied<const N: usize, const C: usize, const V: usize>(
         &self,
-        inputs: &'a [Dims<'a>],
+        lengths: &mut Lengths<'_, N, C>,
         compute: impl FnOnce(&[usize; N]) -> ([Length; C], [Length; V]),
-    ) -> Lengths<'a, N, C> {
-        match self.lengths(inputs, compute, Location::caller()) {
-            Ok(lengths) => lengths,
-            Err(error) => refused(&error),
+    ) {
+        if let Err(error) = self.read_lengths(lengths, compute, Location::caller()) {
+            refused(&error)
         }
     }
 
     /// Reads the lengths for an `apply` at this line, which unwinds to the `catching_passes` around.
-    pub fn applied_at<'a, const N: usize, const C: usize, const V: usize>(
+    pub fn applied_at<const N: usize, const C: usize, const V: usize>(
         &self,
         applied_at: &'static Location<'static>,
-        inputs: &'a [Dims<'a>],
+        lengths: &mut Lengths<'_, N, C>,
         compute: impl FnOnce(&[usize; N]) -> ([Length; C], [Length; V]),
-    ) -> Lengths<'a, N, C> {
-        match self.lengths(inputs, compute, applied_at) {
-            Ok(lengths) => lengths,
-            Err(error) => unwind_to_pass(error.message()),
+    ) {
+        if let Err(error) = self.read_lengths(lengths, compute, applied_at) {
+            unwind_to_pass(error.message())
         }
     }
 
@@ -189,7 +123,8 @@ impl ShapeTable {
         outputs: &[usize],
         compute: impl FnOnce(&[usize; N]) -> ([Length; C], [Length; V]),
     ) -> Result<S, Error> {
-        let lengths = self.lengths(inputs, compute, Location::caller())?;
+        let mut lengths = Lengths::unread(inputs);
+        self.read_lengths(&mut lengths, compute, Location::caller())?;
         let mut shapes = outputs.iter().map(|&number| self.shape(&lengths, number));
         Ok(S::of(&mut shapes))
     }
@@ -234,10 +169,7 @@ impl ShapeTable {
         number: usize,
     ) -> Vec<usize> {
         let expected = self.expected(lengths, number);
-        let lengths = expected
-            .lengths
-            .iter()
-            .map(|&length| expected.length(length));
+        let lengths = expected.lengths.iter().map(|&code| expected.length(code));
         expected.leading.iter().copied().chain(lengths).collect()
     }
 
@@ -247,19 +179,16 @@ impl ShapeTable {
         lengths: &'a Lengths<'_, N, C>,
         number: usize,
     ) -> Expected<'a> {
-        let DeclaredShape {
-            leading,
-            lengths: declared,
-            ..
-        } = &self.returned[number];
+        // INVARIANT: the attribute numbers what is in the table.
+        let declared = self.outputs().nth(number).expect("a declared shape");
         Expected {
             table: self,
-            leading: match *leading {
+            leading: match declared.leading {
                 Leading::None => &[],
                 Leading::Axes => lengths.leading,
                 Leading::Of(input) => lengths.inputs[input].only(),
             },
-            lengths: declared,
+            lengths: declared.lengths,
             axes: &lengths.axes,
             computed: &lengths.computed,
         }
@@ -273,14 +202,14 @@ impl ShapeTable {
         found: &[usize],
         at: &'static Location<'static>,
     ) -> Error {
-        let DeclaredShape { name, text, .. } = self.returned[number];
+        let (output, declared) = self.tensor(self.inputs().count() + number);
         ErrorKind::ReturnedShape {
-            output: name,
-            declared: text,
+            output,
+            declared,
             expected: expected.to_string(),
             found: found.into(),
         }
-        .of(self.function, at)
+        .of(self.function(), at)
     }
 
     /// Returns the error of an expression that is no length.
@@ -292,37 +221,32 @@ impl ShapeTable {
         values: &[Length],
         at: &'static Location<'static>,
     ) -> Error {
-        let tensors = self.inputs.iter().chain(self.returned);
-        let all = tensors.flat_map(|declared| {
+        let shapes = self.inputs().chain(self.outputs()).enumerate();
+        let all = shapes.flat_map(|(tensor, declared)| {
             let first = match declared.leading {
                 Leading::Axes => lengths.leading.len(),
                 Leading::None | Leading::Of(_) => 0,
             };
             let lengths = (first..).zip(declared.lengths);
-            lengths.map(move |(axis, length)| (declared, axis, length))
+            lengths.map(move |(axis, code)| (tensor, axis, self.length(*code)))
         });
-        let mut wrong = all.filter_map(|(declared, axis, &length)| match self.declared(length) {
-            DeclaredLength::Computed(number, text) if computed[number].to_usize().is_none() => {
-                Some((declared.name, axis, text, computed[number]))
+        let mut wrong = all.filter_map(|(tensor, axis, length)| match length {
+            DeclaredLength::Computed(number) if computed[number].to_usize().is_none() => {
+                Some((tensor, axis, number))
             }
             _ => None,
         });
         // INVARIANT: each expression is a length of some tensor.
-        let (tensor, axis, expression, length) = wrong.next().expect("an expression");
-        let named = |names: &'static [&'static str], of: Vec<Option<i128>>| {
-            let is_used = move |name: &&'static str| has_word(expression, name);
-            let pairs = names.iter().copied().zip(of);
-            pairs
-                .filter(move |(name, _)| is_used(name))
-                .filter_map(|(name, number)| Some((name, number?)))
-        };
-        let of_axes = lengths
-            .axes
-            .iter()
-            .map(|&length| i128::try_from(length).ok());
+        let (tensor, axis, number) = wrong.next().expect("an expression");
+        let (tensor, _) = self.tensor(tensor);
+        let (expression, length) = (self.expression(number), computed[number]);
+        let of_axes = lengths.axes.iter();
+        let of_axes = of_axes.map(|&length| i128::try_from(length).ok());
         let of_values = values.iter().map(|value| value.number());
-        let terms = named(self.axes, of_axes.collect());
-        let terms = terms.chain(named(self.values, of_values.collect()));
+        let terms = self.axes().zip(of_axes);
+        let terms = terms.chain(self.values().zip(of_values));
+        let terms = terms.filter(|(name, _)| has_word(expression, name));
+        let terms = terms.filter_map(|(name, number)| Some((name, number?)));
         ErrorKind::Length {
             tensor,
             axis,
@@ -330,7 +254,7 @@ impl ShapeTable {
             length: length.number(),
             terms: terms.collect(),
         }
-        .of(self.function, at)
+        .of(self.function(), at)
     }
 
     /// Compares the lengths of inputs that are expressions.
@@ -340,28 +264,21 @@ impl ShapeTable {
         computed: &[usize],
         at: &'static Location<'static>,
     ) -> Result<(), Error> {
-        for (declared, dims) in self.inputs.iter().zip(inputs) {
-            let is_computed =
-                |length: &usize| matches!(self.declared(*length), DeclaredLength::Computed(..));
-            if !declared.lengths.iter().any(is_computed) {
-                continue;
-            }
+        for (input, (declared, dims)) in self.inputs().zip(inputs).enumerate() {
             for (element, shape) in dims.as_slice().iter().enumerate() {
                 let begin = shape.len() - declared.lengths.len();
-                for (found, length) in shape[begin..].iter().zip(declared.lengths) {
-                    let DeclaredLength::Computed(number, expression) = self.declared(*length)
-                    else {
-                        continue;
-                    };
-                    if computed[number] != *found {
-                        let (input, shape) = named(declared.name, dims, element);
+                for (found, code) in shape[begin..].iter().zip(declared.lengths) {
+                    if let DeclaredLength::Computed(number) = self.length(*code)
+                        && computed[number] != *found
+                    {
+                        let (input, shape) = named(self.tensor(input).0, dims, element);
                         return Err(ErrorKind::ComputedLength {
                             input,
-                            expression,
+                            expression: self.expression(number),
                             expected: computed[number],
                             found: shape,
                         }
-                        .of(self.function, at));
+                        .of(self.function(), at));
                     }
                 }
             }
@@ -376,7 +293,7 @@ impl ShapeTable {
         leading: &mut &'a [usize],
     ) -> Result<(), Misfit> {
         let mut has_leading = false;
-        for (input, (declared, dims)) in self.inputs.iter().zip(inputs).enumerate() {
+        for (input, (declared, dims)) in self.inputs().zip(inputs).enumerate() {
             for (element, shape) in dims.as_slice().iter().enumerate() {
                 let misfit = |axis| Misfit {
                     input,
@@ -396,10 +313,10 @@ impl ShapeTable {
                     return Err(misfit(Place::Rank));
                 }
                 let last = shape[begin..].iter().zip(declared.lengths);
-                for (place, (&found, declared)) in last.enumerate() {
-                    let is_right = match self.declared(*declared) {
+                for (place, (&found, code)) in last.enumerate() {
+                    let is_right = match self.length(*code) {
                         // Expressions are compared when all axes are known.
-                        DeclaredLength::Any | DeclaredLength::Computed(..) => true,
+                        DeclaredLength::Any | DeclaredLength::Computed(_) => true,
                         DeclaredLength::Number(number) => number == found,
                         DeclaredLength::Axis(axis) => {
                             let known = &mut lengths[axis];
@@ -432,41 +349,44 @@ struct Expected<'a> {
     table: &'a ShapeTable,
     /// The lengths of the first axes.
     leading: &'a [usize],
-    /// The indices of those of the others.
-    lengths: &'static [usize],
+    /// Those of the others.
+    lengths: &'static [u8],
     axes: &'a [usize],
     computed: &'a [usize],
 }
 
 impl Expected<'_> {
     #[inline]
-    fn length(&self, declared: usize) -> usize {
-        match self.table.declared(declared) {
+    fn length(&self, code: u8) -> usize {
+        match self.table.length(code) {
             DeclaredLength::Any => ANY,
             DeclaredLength::Number(number) => number,
             DeclaredLength::Axis(axis) => self.axes[axis],
-            DeclaredLength::Computed(number, _) => self.computed[number],
+            DeclaredLength::Computed(number) => self.computed[number],
         }
     }
 
     /// Returns whether a tensor has the shape.
     #[inline]
     fn is(&self, shape: &[usize]) -> bool {
-        let begin = self.leading.len();
-        let fits = |(found, &declared): (&usize, &usize)| {
-            let expected = self.length(declared);
+        let Some((first, last)) = shape.split_at_checked(self.leading.len()) else {
+            return false;
+        };
+        let fits = |(found, &code): (&usize, &u8)| {
+            let expected = self.length(code);
             expected == *found || expected == ANY
         };
-        shape.len() == begin + self.lengths.len()
-            && shape[..begin] == *self.leading
-            && shape[begin..].iter().zip(self.lengths).all(fits)
+        // By element: there are few, and a call that compares memory costs more.
+        last.len() == self.lengths.len()
+            && first.iter().eq(self.leading)
+            && last.iter().zip(self.lengths).all(fits)
     }
 }
 
 /// The shape as it is shown: `_` for any length.
 impl fmt::Display for Expected<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lengths = self.lengths.iter().map(|&length| self.length(length));
+        let lengths = self.lengths.iter().map(|&code| self.length(code));
         let lengths = self.leading.iter().copied().chain(lengths);
         f.write_str("[")?;
         for (place, length) in lengths.enumerate() {

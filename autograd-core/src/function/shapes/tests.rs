@@ -1,45 +1,10 @@
 use super::*;
 
 const TABLE: ShapeTable = ShapeTable {
-    function: "f",
-    axes: &["n", "i"],
-    expressions: &[],
+    text: "f\nn i\n\nx [.., n, i]\ny [.., i, 3]\nz [[i, i]]\nw [.., _, i]\nv [.., n, i]",
+    inputs: &[1, 2, 0, 1, 1, 2, 1, 128, 0, 2, 1, 1],
+    outputs: &[1, 2, 255, 1, 2, 0],
     numbers: &[3],
-    values: &[],
-    inputs: &[
-        DeclaredShape {
-            name: "x",
-            text: "[.., n, i]",
-            leading: Leading::Axes,
-            lengths: &[0, 1],
-        },
-        DeclaredShape {
-            name: "y",
-            text: "[.., i, 3]",
-            leading: Leading::Axes,
-            lengths: &[1, 2],
-        },
-        DeclaredShape {
-            name: "z",
-            text: "[[i, i]]",
-            leading: Leading::None,
-            lengths: &[1, 1],
-        },
-    ],
-    returned: &[
-        DeclaredShape {
-            name: "w",
-            text: "[.., _, i]",
-            leading: Leading::Axes,
-            lengths: &[ANY_LENGTH, 1],
-        },
-        DeclaredShape {
-            name: "v",
-            text: "[.., n, i]",
-            leading: Leading::Of(0),
-            lengths: &[],
-        },
-    ],
 };
 
 /// Reads the lengths of three inputs, and gives them to `look`.
@@ -50,7 +15,8 @@ fn read<R>(
     look: impl FnOnce(&Lengths<'_, 2, 0>) -> R,
 ) -> Result<R, Error> {
     let inputs = [Dims::One(x), Dims::One(y), Dims::List(z.to_vec())];
-    let lengths = TABLE.lengths(&inputs, nothing_computed, Location::caller())?;
+    let mut lengths = Lengths::unread(&inputs);
+    TABLE.read_lengths(&mut lengths, nothing_computed, Location::caller())?;
     Ok(look(&lengths))
 }
 
@@ -126,31 +92,10 @@ fn lengths_are_computed_without_overflow() {
 #[test]
 fn expressions_are_compared_and_shown_with_their_numbers() {
     let table = ShapeTable {
-        function: "f",
-        axes: &["l"],
-        expressions: &["2 * l", "l / k"],
+        text: "f\nl\nk\nx [l]\nw [2 * l]\noutput [l / k]\n2 * l\nl / k",
+        inputs: &[0, 1, 0, 0, 1, 64],
+        outputs: &[0, 1, 65],
         numbers: &[],
-        values: &["k"],
-        inputs: &[
-            DeclaredShape {
-                name: "x",
-                text: "[l]",
-                leading: Leading::None,
-                lengths: &[0],
-            },
-            DeclaredShape {
-                name: "w",
-                text: "[2 * l]",
-                leading: Leading::None,
-                lengths: &[1],
-            },
-        ],
-        returned: &[DeclaredShape {
-            name: "output",
-            text: "[l / k]",
-            leading: Leading::None,
-            lengths: &[2],
-        }],
     };
     let lengths = |x: &[usize], w: &[usize], k: i128| {
         let inputs = [Dims::One(x), Dims::One(w)];
@@ -158,9 +103,10 @@ fn expressions_are_compared_and_shown_with_their_numbers() {
             let (l, k) = (l.into_length(), k.into_length());
             ([2.into_length() * l, l / k], [k])
         };
-        let found = table.lengths(&inputs, computed, Location::caller());
+        let mut lengths = Lengths::unread(&inputs);
+        let found = table.read_lengths(&mut lengths, computed, Location::caller());
         found
-            .map(|lengths| table.shape(&lengths, 0))
+            .map(|()| table.shape(&lengths, 0))
             .map_err(|error| error.message())
     };
     assert_eq!(lengths(&[7], &[14], 2), Ok(vec![3]));
