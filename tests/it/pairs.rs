@@ -270,3 +270,15 @@ fn examples_are_mapped() {
     let one = gaussian(&x.slice(s![1, .., ..]), &y, &b, 2.0);
     near(&mapped.slice(s![1, ..]), &one);
 }
+
+#[test]
+fn the_signature_has_the_shapes() {
+    let signature = Pulled::<f64>::SIGNATURE;
+    let inputs: Vec<_> = signature.inputs.iter().map(|input| input.shape).collect();
+    assert_eq!(
+        inputs,
+        [Some("[rows]"), Some("[columns]"), Some("[2]"), Some("[]")]
+    );
+    let outputs = signature.outputs.iter().map(|output| output.shape);
+    assert_eq!(outputs.collect::<Vec<_>>(), [Some("[rows, 2]"), Some("[rows]")]);
+}

@@ -159,6 +159,8 @@ pub struct InputSignature {
     pub shape: Option<&'static str>,
     /// The length of the last axis, where an elementwise function takes rows of numbers.
     pub row: Option<usize>,
+    /// Whether the first axis is that of the steps of a scan; all others are broadcast as those of an elementwise function.
+    pub step: bool,
 }
 
 impl InputSignature {
@@ -174,6 +176,7 @@ impl InputSignature {
             differentiable: true,
             shape: None,
             row: None,
+            step: false,
         }
     }
 
@@ -236,6 +239,12 @@ impl InputSignature {
             ..self
         }
     }
+
+    /// Sets that the first axis is that of the steps of a scan.
+    #[must_use]
+    pub const fn step(self) -> Self {
+        Self { step: true, ..self }
+    }
 }
 
 /// A result of `apply`.
@@ -262,6 +271,8 @@ pub struct OutputSignature {
     pub shape: Option<&'static str>,
     /// The length of the last axis, where an elementwise function returns rows of numbers.
     pub row: Option<usize>,
+    /// Whether the first axis is that of the steps of a scan; all others are broadcast as those of an elementwise function.
+    pub step: bool,
 }
 
 impl OutputSignature {
@@ -274,6 +285,7 @@ impl OutputSignature {
             differentiable: true,
             shape: None,
             row: None,
+            step: false,
         }
     }
 
@@ -307,6 +319,12 @@ impl OutputSignature {
             row: Some(length),
             ..self
         }
+    }
+
+    /// Sets that the first axis is that of the steps of a scan.
+    #[must_use]
+    pub const fn step(self) -> Self {
+        Self { step: true, ..self }
     }
 }
 

@@ -86,17 +86,22 @@ fn new(
             quote!(exempt)
         };
         let list = (output.kind == Kind::List).then(|| quote!(.list()));
-        let shape = docs::shape(&output.name, forward).map(|shape| quote!(.shape(#shape)));
-        let row = row(&output.name, elementwise);
-        quote!(#p::OutputSignature::#kind(#name, #ty) #list #shape #row)
+        let shape = shape(&output.name, forward, elementwise);
+        quote!(#p::OutputSignature::#kind(#name, #ty) #list #shape)
     });
     quote!(#p::Signature::new(#name, &[#(#inputs),*], &[#(#outputs),*], &[#saved]))
 }
 
-/// Returns the length of the rows of a tensor of an elementwise function.
-fn row(name: &Ident, elementwise: Option<&Elementwise>) -> Option<TokenStream> {
-    let row = elementwise?.row(name)?;
-    Some(quote!(.row(#row)))
+/// Returns what is known of the shape of a tensor: the declared shape, the axis of steps, the length of rows.
+fn shape(name: &Ident, forward: &Forward, elementwise: Option<&Elementwise>) -> TokenStream {
+    let of_pairs = || elementwise?.shape_of_pairs(name);
+    let shape = docs::shape(name, forward).or_else(of_pairs);
+    let shape = shape.map(|shape| quote!(.shape(#shape)));
+    let has_steps = elementwise.is_some_and(|formula| formula.has_steps(name));
+    let step = has_steps.then(|| quote!(.step()));
+    let row = elementwise.and_then(|formula| formula.row(name));
+    let row = row.map(|row| quote!(.row(#row)));
+    quote!(#shape #step #row)
 }
 
 fn input_signature(
@@ -113,9 +118,8 @@ fn input_signature(
     let list = (tensor.kind == Kind::List).then(|| quote!(.list()));
     let in_place = input.is_in_place().then(|| quote!(.in_place()));
     let exempt = tensor.edge.is_none().then(|| quote!(.exempt()));
-    let shape = docs::shape(&input.name, forward).map(|shape| quote!(.shape(#shape)));
-    let row = row(&input.name, elementwise);
-    quote!(#p::InputSignature::tensor(#name, #ty) #optional #list #in_place #exempt #shape #row)
+    let shape = shape(&input.name, forward, elementwise);
+    quote!(#p::InputSignature::tensor(#name, #ty) #optional #list #in_place #exempt #shape)
 }
 
 fn saved_signature(saved: &Saved, forward: &Forward, p: &TokenStream) -> TokenStream {

@@ -3,6 +3,8 @@
 use proc_macro2::Group;
 use syn::{Attribute, Expr, Generics, Ident, Signature, Type, Visibility};
 
+use crate::show::show;
+
 /// The form in which a function is written, with what only that form has.
 pub(crate) enum FunctionKind {
     /// An `impl` block.
@@ -196,6 +198,44 @@ impl Elementwise {
             (Some(input), _) => self.rows[input].as_ref(),
             (None, output) => self.outputs[output?].as_ref(),
         }
+    }
+
+    /// Returns whether an input or an output has the axis of the steps of a scan.
+    pub(crate) fn has_steps(&self, name: &Ident) -> bool {
+        let Some(scan) = &self.scan else {
+            return false;
+        };
+        let input = self.inputs.iter().position(|input| input == name);
+        let output = self.returned.iter().position(|[output, _]| output == name);
+        input.is_some_and(|input| scan.roles[input] == Role::Step)
+            || output.is_some_and(|output| output >= self.count(Role::State))
+    }
+
+    /// Returns the shape of an input or of an output of a function of pairs, by the names of its axes.
+    pub(crate) fn shape_of_pairs(&self, name: &Ident) -> Option<String> {
+        let pairs = self.pairs.as_ref()?;
+        let side = match self.inputs.iter().position(|input| input == name) {
+            Some(input) => pairs.sides[input],
+            None => Side::Row,
+        };
+        // An argument may have the name.
+        let free = |axis: &str| {
+            let values = self.values.iter().map(|(value, _)| value);
+            let is_taken = self.inputs.iter().chain(values).any(|other| other == axis);
+            format!("{axis}{}", if is_taken { "_" } else { "" })
+        };
+        let side = match side {
+            Side::Row => Some(free("rows")),
+            Side::Column => Some(free("columns")),
+            Side::All => None,
+        };
+        let row = self.row(name).map(|length| match length {
+            Expr::Lit(length) => show(length),
+            // Only the compiler knows the number.
+            _ => "_".to_owned(),
+        });
+        let lengths: Vec<String> = side.into_iter().chain(row).collect();
+        Some(format!("[{}]", lengths.join(", ")))
     }
 
     /// Returns the type of a tensor on arrays, as it is shown: `ArrayView<'_, ` is completed.

@@ -124,6 +124,18 @@ impl Function {
         )
     }
 
+    /// Returns whether the arguments that are tensors, and the outputs, have the axis of the steps of a scan.
+    #[getter]
+    fn steps(&self) -> (Vec<bool>, Vec<bool>) {
+        let signature = &self.entry.signature;
+        let inputs = signature.inputs.iter().filter(|input| input.tensor);
+        let outputs = signature.outputs.iter();
+        (
+            inputs.map(|input| input.step).collect(),
+            outputs.map(|output| output.step).collect(),
+        )
+    }
+
     /// Returns the types of the arguments and of the outputs in stubs, and whether an output has a gradient.
     #[getter]
     fn stubs(&self) -> (Vec<&'static str>, Vec<(&'static str, bool)>) {

@@ -131,6 +131,11 @@ FUNCTIONS = {
     "the shape of an argument": (diffops.centered, lambda n: [numbers(n, 4)]),
     "elementwise": (diffops.squash, lambda n: [numbers(n, 4), 1 + numbers(4)]),
     "rows": (diffops.hamilton, lambda n: [numbers(n, 4), numbers(5, 1, 4)]),
+    "steps": (lambda *arguments: diffops.leaky(*arguments)[1], lambda n: [numbers(4), numbers(n, 4), numbers(3, 1)]),
+    "rows and columns": (
+        lambda *arguments: diffops.gaussian(*arguments, 2.0),
+        lambda n: [numbers(n, 3), numbers(n + 1, 3), numbers(n + 1)],
+    ),
     "rows and numbers": (lambda *arguments: diffops.scaled(*arguments)[0], lambda n: [numbers(1, 3), numbers(n)]),
 }
 
@@ -184,6 +189,8 @@ def test_symbols_of_jax_stay_symbols(runs):
         (diffops.centered, [abstract(n, d)], [(n, d)]),
         (diffops.above_smallest, [abstract(n)], [(n,), ()]),
         (diffops.squash, [abstract(n, m), abstract(m)], [(n, m)]),
+        (diffops.leaky, [abstract(m), abstract(n, m), abstract()], [(m,), (n, m)]),
+        (lambda *given: diffops.gaussian(*given, 2.0), [abstract(n, 3), abstract(m, 3), abstract(m)], [(n,)]),
     ):
         found = jax.tree.leaves(jax.eval_shape(function, *arguments))
         assert [array.shape for array in found] == expected

@@ -415,6 +415,10 @@ fn the_signature_has_the_names_and_the_states() {
     let saved: Vec<&str> = signature.saved.iter().map(|saved| saved.name).collect();
     assert_eq!(saved, ["u", "v", "x", "y", "a", "k", "states"]);
     assert!(!signature.elementwise && signature.forward_mode);
+    let steps: Vec<bool> = signature.inputs.iter().map(|input| input.step).collect();
+    assert_eq!(steps, [false, false, false, true, false, true]);
+    let steps: Vec<bool> = signature.outputs.iter().map(|output| output.step).collect();
+    assert_eq!(steps, [false, false, true]);
 }
 
 #[test]

@@ -146,12 +146,12 @@ const _: () = {
             &[
                 __p::InputSignature::tensor("tau", "ArrayView<'_, T, D>"),
                 __p::InputSignature::tensor("v", "ArrayView<'_, T, D>"),
-                __p::InputSignature::tensor("x", "ArrayView<'_, T, D::Larger>"),
+                __p::InputSignature::tensor("x", "ArrayView<'_, T, D::Larger>").step(),
                 __p::InputSignature::value("scale", "f64"),
             ],
             &[
                 __p::OutputSignature::tensor("last", "Array<T, D>"),
-                __p::OutputSignature::tensor("rate", "Array<T, D::Larger>"),
+                __p::OutputSignature::tensor("rate", "Array<T, D::Larger>").step(),
             ],
             &[
                 __p::SavedSignature::new("v", &["tau", "v", "x"]),

@@ -66,9 +66,18 @@ class Call:
     @property
     def rows(self):
         """For each array and for each output of an elementwise function, the length of its rows, None without rows."""
-        inputs, outputs = self.function.rows
+        return self.of_tensors(self.function.rows)
+
+    @property
+    def steps(self):
+        """For each array and for each output, whether it has the axis of the steps of a scan."""
+        return self.of_tensors(self.function.steps)
+
+    def of_tensors(self, each):
+        """Returns what there is for each tensor without those that are not given, and what there is for each output."""
+        inputs, outputs = each
         given = [self.arguments[place] is not None for place in self.function.places]
-        return [row for row, is_given in zip(inputs, given) if is_given], outputs
+        return [one for one, is_given in zip(inputs, given) if is_given], outputs
 
 
 class Tangents:

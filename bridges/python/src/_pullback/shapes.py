@@ -98,10 +98,17 @@ def of_outputs(call, arrays, dtype, broadcast, require):
     raises an error, with the text that its second argument returns, unless the first is true.
     """
     function = call.function
-    if function.elementwise:
+    inputs, outputs = call.steps
+    if function.elementwise or any(inputs):
         kinds = checked_kinds(call, arrays, dtype)
-        shape = tuple(broadcast(*without_rows(call, arrays, require)))
-        return [(shape if row is None else (*shape, row), kind) for row, kind in zip(function.rows[1], kinds)]
+        shapes = without_rows(call, arrays, require)
+        for name, shape, has_steps in zip(call.names(), shapes, inputs):
+            require(bool(shape) or not has_steps, lambda: f"{call.name}: `{name}` has no axis of steps")
+        steps = [shape[:1] for shape, has_steps in zip(shapes, inputs) if has_steps]
+        steps = tuple(broadcast(*steps)) if steps else ()
+        shape = tuple(broadcast(*[shape[has_steps:] for shape, has_steps in zip(shapes, inputs)]))
+        axes = [(*steps, *shape) if has_steps else shape for has_steps in outputs]
+        return [(of if row is None else (*of, row), kind) for of, row, kind in zip(axes, function.rows[1], kinds)]
     shapes = declared(function)
     if shapes is None or not arrays:
         return None
@@ -115,7 +122,7 @@ def of_outputs(call, arrays, dtype, broadcast, require):
 def without_rows(call, arrays, require):
     """Compares the last axes of arrays with the rows that an elementwise function takes. Returns the other axes."""
     shapes = []
-    for name, array, row in zip(call.names(), arrays, call.function.rows[0]):
+    for name, array, row in zip(call.names(), arrays, call.rows[0]):
         shape = tuple(array.shape)
         if row is not None:
             fits = bool(shape) and shape[-1] == row
