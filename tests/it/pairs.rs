@@ -280,5 +280,8 @@ fn the_signature_has_the_shapes() {
         [Some("[rows]"), Some("[columns]"), Some("[2]"), Some("[]")]
     );
     let outputs = signature.outputs.iter().map(|output| output.shape);
-    assert_eq!(outputs.collect::<Vec<_>>(), [Some("[rows, 2]"), Some("[rows]")]);
+    assert_eq!(
+        outputs.collect::<Vec<_>>(),
+        [Some("[rows, 2]"), Some("[rows]")]
+    );
 }

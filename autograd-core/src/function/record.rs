@@ -307,7 +307,7 @@ where
 
     fn backward(&self, mut call: BackwardCall<'_>) -> Result<(), Error> {
         // User code runs on copies of the handles, with the lock released: it may start a pass through this node.
-        let (saved, hooks) = self.contents.with(|contents| match contents {
+        let (mut saved, hooks) = self.contents.with(|contents| match contents {
             Contents::Live(saved) => (Some(saved.clone()), None),
             Contents::Freed => (None, None),
             Contents::Hooked(hooked) => (hooked.saved.clone(), Some(Arc::clone(&hooked.hooks))),
@@ -319,8 +319,8 @@ where
             }
             return Ok(());
         };
-        let run = |call: BackwardCall<'_>| self.run(saved, call).map(|_| ());
-        run_with_hooks(&hooks, call, run, || self.hooks())
+        let mut run = |call: BackwardCall<'_>| self.run(saved.take(), call).map(|_| ());
+        run_with_hooks(&hooks, call, &mut run, &|| self.hooks())
     }
 
     fn free(&self) {

@@ -260,12 +260,14 @@ pub(crate) enum Hooking {
 
 /// Runs the backward of a node with its hooks. `latest` returns the hooks after backward, which may have registered
 /// some.
+///
+/// It is compiled once: each function that has a node would have its own.
 #[cold]
 pub(crate) fn run_with_hooks(
     hooks: &Hooks,
     mut call: BackwardCall<'_>,
-    backward: impl FnOnce(BackwardCall<'_>) -> Result<(), Error>,
-    latest: impl FnOnce() -> Option<Arc<Hooks>>,
+    backward: &mut dyn FnMut(BackwardCall<'_>) -> Result<(), Error>,
+    latest: &dyn Fn() -> Option<Arc<Hooks>>,
 ) -> Result<(), Error> {
     let (node, create_graph) = (call.node, call.create_graph);
     match call.hooking {

@@ -113,12 +113,11 @@ where
     fn backward(&self, call: BackwardCall<'_>) -> Result<(), Error> {
         match self.hooks() {
             None => self.rule.backward(call),
-            Some(hooks) => run_with_hooks(
-                &hooks,
-                call,
-                |call| self.rule.backward(call),
-                || self.hooks(),
-            ),
+            Some(hooks) => {
+                run_with_hooks(&hooks, call, &mut |call| self.rule.backward(call), &|| {
+                    self.hooks()
+                })
+            }
         }
     }
 

@@ -161,14 +161,28 @@ pub(crate) fn split_each_mut<T: Send>(
     at_least: usize,
     work: impl Fn(usize, &mut [(&mut [T], usize)]) + Sync,
 ) {
-    let rows = slices
-        .first()
-        .map_or(0, |(slice, row)| slice.len() / (*row).max(1));
-    let threads = threads();
-    let parts = parts(threads, rows, at_least);
+    let rows = rows(slices);
+    let parts = parts(threads(), rows, at_least);
     if parts < 2 {
         return work(0, slices);
     }
+    in_pieces(slices, rows, parts, &work);
+}
+
+fn rows<T>(slices: &[(&mut [T], usize)]) -> usize {
+    let Some((slice, row)) = slices.first() else {
+        return 0;
+    };
+    slice.len() / (*row).max(1)
+}
+
+/// Calls `work` with each of several parts. It is compiled once for a type of elements: each loop would have its own.
+fn in_pieces<T: Send>(
+    slices: &mut [(&mut [T], usize)],
+    rows: usize,
+    parts: usize,
+    work: &(dyn Fn(usize, &mut [(&mut [T], usize)]) + Sync),
+) {
     let mut rest: Vec<(&mut [T], usize)> = slices
         .iter_mut()
         .map(|(slice, row)| (&mut **slice, *row))
@@ -185,7 +199,7 @@ pub(crate) fn split_each_mut<T: Send>(
             Mutex::new((range.start, pieces))
         })
         .collect();
-    in_parts(threads, parts, &|part| {
+    in_parts(threads(), parts, &|part| {
         // Each piece is locked once: the lock passes it to the thread that takes the part.
         let mut pieces = locked(&pieces[part]);
         let (first, pieces) = &mut *pieces;
