@@ -154,12 +154,15 @@ pub fn split_mut<T: Send>(
     });
 }
 
+/// A slice, and the length of its rows.
+type Rows<'a, T> = (&'a mut [T], usize);
+
 /// Calls `work` as [`split_mut`] does, with a piece of each of several slices, which have the same number of rows. Each
 /// slice is given with the length of its rows.
 pub(crate) fn split_each_mut<T: Send>(
-    slices: &mut [(&mut [T], usize)],
+    slices: &mut [Rows<'_, T>],
     at_least: usize,
-    work: impl Fn(usize, &mut [(&mut [T], usize)]) + Sync,
+    work: impl Fn(usize, &mut [Rows<'_, T>]) + Sync,
 ) {
     let rows = rows(slices);
     let parts = parts(threads(), rows, at_least);
@@ -169,7 +172,7 @@ pub(crate) fn split_each_mut<T: Send>(
     in_pieces(slices, rows, parts, &work);
 }
 
-fn rows<T>(slices: &[(&mut [T], usize)]) -> usize {
+fn rows<T>(slices: &[Rows<'_, T>]) -> usize {
     let Some((slice, row)) = slices.first() else {
         return 0;
     };
@@ -178,12 +181,12 @@ fn rows<T>(slices: &[(&mut [T], usize)]) -> usize {
 
 /// Calls `work` with each of several parts. It is compiled once for a type of elements: each loop would have its own.
 fn in_pieces<T: Send>(
-    slices: &mut [(&mut [T], usize)],
+    slices: &mut [Rows<'_, T>],
     rows: usize,
     parts: usize,
-    work: &(dyn Fn(usize, &mut [(&mut [T], usize)]) + Sync),
+    work: &(dyn Fn(usize, &mut [Rows<'_, T>]) + Sync),
 ) {
-    let mut rest: Vec<(&mut [T], usize)> = slices
+    let mut rest: Vec<Rows<'_, T>> = slices
         .iter_mut()
         .map(|(slice, row)| (&mut **slice, *row))
         .collect();
