@@ -10,7 +10,7 @@
 //! 1990). They show that the simulation's intervals can be trusted. They also make those of the arithmetic
 //! average narrow: the same paths have the same errors for both averages.
 
-use pullback::ndarray::{Array1, Array2, Axis, concatenate};
+use pullback::ndarray::{Array1, Array2, ArrayView1, Axis, concatenate};
 use pullback::nn::{Generator, init};
 use pullback::prelude::*;
 
@@ -61,8 +61,8 @@ pub fn simulate(pairs: usize, random: &mut Generator) -> Result<Simulation, pull
     let both = geometric.all.iter().zip(&arithmetic.all).zip(exact);
     let (geometric, arithmetic) = both
         .map(|((geometric, arithmetic), exact)| {
-            let geometric = of_pairs(geometric);
-            let controlled = of_pairs(arithmetic) - &geometric + exact;
+            let geometric = of_pairs(&geometric.view());
+            let controlled = of_pairs(&arithmetic.view()) - &geometric + exact;
             ((Estimate::of(&geometric), exact), Estimate::of(&controlled))
         })
         .unzip();
@@ -172,14 +172,14 @@ fn bridges(pairs: usize, random: &mut Generator) -> Tensor2<f64> {
 }
 
 /// Returns the mean of each path and its mirror image: these are independent.
-fn of_pairs(values: &Tensor1<f64>) -> Array1<f64> {
-    let values = values.view();
+pub fn of_pairs(values: &ArrayView1<'_, f64>) -> Array1<f64> {
     let (paths, mirrored) = values.split_at(Axis(0), values.len() / 2);
     (&paths + &mirrored) * 0.5
 }
 
 impl Estimate {
-    fn of(samples: &Array1<f64>) -> Self {
+    /// Returns that of independent samples.
+    pub fn of(samples: &Array1<f64>) -> Self {
         let count = samples.len() as f64;
         Self {
             mean: samples.sum() / count,

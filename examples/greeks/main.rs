@@ -2,8 +2,9 @@
 //!
 //! The Black–Scholes price is a custom function whose gradients are written on tensors. So gamma, vanna,
 //! volga and charm, and the third derivative speed, come from the tape, and are compared with their
-//! formulas. Calls on averages have no formulas: they are simulated with all their Greeks. Implied
-//! volatilities are found by Newton's method with the vega from the tape.
+//! formulas. Calls on averages have no formulas: they are simulated with all their Greeks, and so are calls on a
+//! price with a variance of its own, whose paths are a scan. Implied volatilities are found by Newton's method
+//! with the vega from the tape.
 
 #![allow(
     unreachable_pub,
@@ -17,6 +18,7 @@ mod asian;
 mod chart;
 mod closed;
 mod functions;
+mod heston;
 mod implied;
 #[path = "../common/norm.rs"]
 mod norm;
@@ -28,6 +30,7 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use asian::Estimate;
 use chart::{Curve, Panel};
 use functions::Kind;
 use norm::largest;
@@ -69,7 +72,27 @@ fn run(mut arguments: Arguments) -> Result<(), Box<dyn Error>> {
     let panels = ["delta", "gamma", "vega", "vanna", "volga", "theta"].map(against_spot);
     let panels = panels.into_iter().collect::<Result<Vec<_>, _>>()?;
     chart::draw(&svg, 3, &panels)?;
-    averages(pairs, seed)
+    averages(pairs, seed)?;
+    moving_variance(pairs, seed)
+}
+
+/// Simulates calls where the variance moves and compares them with the integral.
+fn moving_variance(pairs: usize, seed: u64) -> Result<(), Box<dyn Error>> {
+    let found = heston::simulate(pairs, &mut Generator::seed(seed))?;
+    println!("\nCalls with a variance that moves, {pairs} pairs of paths");
+    println!(
+        "{:>12}{:>13}{:>11}{:>13}",
+        "", "simulated", "error", "exact"
+    );
+    for (name, (estimate, exact)) in ["price"].iter().chain(&heston::NAMES).zip(&found) {
+        let Estimate { mean, error } = estimate;
+        println!("{name:>12}{mean:>13.6}{error:>11.1e}{exact:>13.6}");
+    }
+    println!();
+    let distances = found.map(|(estimate, exact)| estimate.distance(exact));
+    let what = "simulated from exact, in standard errors";
+    below(what, largest(&distances), STANDARD_ERRORS)?;
+    Ok(())
 }
 
 /// Simulates options on averages and compares them with known values.
