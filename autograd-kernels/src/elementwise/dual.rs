@@ -95,13 +95,10 @@ impl<R: Real, const N: usize> Dual<R, N> {
     /// Returns the tangent in direction `index`, if there is one.
     #[inline(always)]
     pub(crate) fn tangent(&self, index: usize) -> Option<R> {
-        let tangent = self.tangents[index];
-        if !self.has(index) {
-            None
-        } else if self.is_turned(index) {
-            Some(-tangent)
+        if self.has(index) {
+            Some(self.signed(index))
         } else {
-            Some(tangent)
+            None
         }
     }
 

@@ -46,15 +46,6 @@ pub(crate) trait Order {
     ) -> [Self::Of<Dual<B, N>>; O];
 }
 
-/// Returns the derivative of a number along its only direction, 0 if it has none.
-#[inline(always)]
-pub(super) fn along<R: Real>(number: Dual<R, 1>) -> R {
-    match number.tangent(0) {
-        Some(tangent) => tangent,
-        None => R::from(0.0),
-    }
-}
-
 macro_rules! orders {
     ($($Order:ident: $count:literal, $Number:ty, $number:expr, $components:expr;)*) => {$(
         pub(crate) struct $Order;
@@ -96,13 +87,13 @@ orders! {
     First: 1, Dual<B, N>, |[value]: [_; 1], _| value, |number: Dual<B, N>| [number];
     Second: 2, Dual<Dual<B, N>, 1>,
         |[value, tangent]: [_; 2], several| Dual::along(value, [tangent], several),
-        |number: Dual<_, 1>| [number.value, along(number)];
+        |number: Dual<_, 1>| [number.value, number.signed(0)];
     Third: 4, Dual<Dual<Dual<B, N>, 1>, 1>,
         |[value, inner, outer, both]: [_; 4], _| {
             Dual::along(Dual::along(value, [inner], true), [Dual::along(outer, [both], true)], true)
         },
         |number: Dual<Dual<_, 1>, 1>| {
-            let (value, outer) = (number.value, along(number));
-            [value.value, along(value), outer.value, along(outer)]
+            let (value, outer) = (number.value, number.signed(0));
+            [value.value, value.signed(0), outer.value, outer.signed(0)]
         };
 }

@@ -9,7 +9,7 @@ use super::entries::{Elements, Place};
 use super::evaluation::{BLOCK, LANES, Results};
 use super::formula::Formula;
 use super::item::{Spot, common_width, part, slices, spots};
-use super::order::{Order, Variables, along};
+use super::order::{Order, Variables};
 use super::terms::Terms;
 use crate::element::Element;
 use crate::element::number::Number;
@@ -391,7 +391,7 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize> Work<T, O>
             });
             let outputs = formula.at(&entries, at, numbers);
             each!(output < O => {
-                sink.put(0, output, at, along(outputs[output]).element());
+                sink.put(0, output, at, outputs[output].signed(0).element());
             });
         }
     }
