@@ -10,10 +10,11 @@
 //! 1990). They show that the simulation's intervals can be trusted. They also make those of the arithmetic
 //! average narrow: the same paths have the same errors for both averages.
 
-use pullback::ndarray::{Array1, Array2, ArrayView1, Axis, concatenate};
+use pullback::ndarray::{Array1, Array2, Axis, concatenate};
 use pullback::nn::{Generator, init};
 use pullback::prelude::*;
 
+use crate::estimate::{Estimate, of_pairs};
 use crate::functions::{Boundary, Kind, black_scholes, cdf};
 use crate::sensitivities::{Greeks, Market};
 
@@ -29,13 +30,6 @@ const MATURITY: f64 = 1.0;
 pub enum Average {
     Arithmetic,
     Geometric,
-}
-
-/// A mean with its standard error.
-#[derive(Clone, Copy)]
-pub struct Estimate {
-    pub mean: f64,
-    pub error: f64,
 }
 
 /// The Greeks of both averages from the same paths.
@@ -169,33 +163,6 @@ fn bridges(pairs: usize, random: &mut Generator) -> Tensor2<f64> {
     // INVARIANT: both have DATES columns.
     let both = concatenate(Axis(0), &[bridges.view(), (-&bridges).view()]);
     Tensor::from(both.expect("as many columns"))
-}
-
-/// Returns the mean of each path and its mirror image: these are independent.
-pub fn of_pairs(values: &ArrayView1<'_, f64>) -> Array1<f64> {
-    let (paths, mirrored) = values.split_at(Axis(0), values.len() / 2);
-    (&paths + &mirrored) * 0.5
-}
-
-impl Estimate {
-    /// Returns that of independent samples.
-    pub fn of(samples: &Array1<f64>) -> Self {
-        let count = samples.len() as f64;
-        Self {
-            mean: samples.sum() / count,
-            error: samples.std(1.0) / count.sqrt(),
-        }
-    }
-
-    /// Returns the distance to an exact value, in standard errors.
-    pub fn distance(self, exact: f64) -> f64 {
-        (self.mean - exact).abs() / self.error
-    }
-
-    /// Returns the distance between two estimates, in standard errors.
-    pub fn apart(self, other: Self) -> f64 {
-        (self.mean - other.mean).abs() / self.error.hypot(other.error)
-    }
 }
 
 #[cfg(test)]

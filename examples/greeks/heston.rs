@@ -9,7 +9,7 @@ use pullback::ndarray::{Array1, Array2, Axis, concatenate};
 use pullback::nn::{Generator, init};
 use pullback::prelude::*;
 
-use crate::asian::{Estimate, of_pairs};
+use crate::estimate::{Estimate, of_pairs};
 
 const STEPS: usize = 100;
 const STRIKE: f64 = 100.0;

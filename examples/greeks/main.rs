@@ -17,6 +17,7 @@ mod asian;
 #[path = "../common/chart.rs"]
 mod chart;
 mod closed;
+mod estimate;
 mod functions;
 mod heston;
 mod implied;
@@ -30,8 +31,8 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use asian::Estimate;
 use chart::{Curve, Panel};
+use estimate::Estimate;
 use functions::Kind;
 use norm::largest;
 use plotters::style::{BLUE, GREEN, RED};
