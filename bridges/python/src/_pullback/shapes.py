@@ -98,17 +98,8 @@ def of_outputs(call, arrays, dtype, broadcast, require):
     raises an error, with the text that its second argument returns, unless the first is true.
     """
     function = call.function
-    inputs, outputs = call.steps
-    if function.elementwise or any(inputs):
-        kinds = checked_kinds(call, arrays, dtype)
-        shapes = without_rows(call, arrays, require)
-        for name, shape, has_steps in zip(call.names(), shapes, inputs):
-            require(bool(shape) or not has_steps, lambda: f"{call.name}: `{name}` has no axis of steps")
-        steps = [shape[:1] for shape, has_steps in zip(shapes, inputs) if has_steps]
-        steps = tuple(broadcast(*steps)) if steps else ()
-        shape = tuple(broadcast(*[shape[has_steps:] for shape, has_steps in zip(shapes, inputs)]))
-        axes = [(*steps, *shape) if has_steps else shape for has_steps in outputs]
-        return [(of if row is None else (*of, row), kind) for of, row, kind in zip(axes, function.rows[1], kinds)]
+    if function.elementwise or any(call.steps[0]):
+        return broadcasted(call, arrays, dtype, broadcast, require)
     shapes = declared(function)
     if shapes is None or not arrays:
         return None
@@ -117,6 +108,20 @@ def of_outputs(call, arrays, dtype, broadcast, require):
         return list(zip(Lengths(call, arrays, shapes[0], require).of(shapes[1]), kinds))
     except Unknown:
         return None
+
+
+def broadcasted(call, arrays, dtype, broadcast, require):
+    """Returns what `of_outputs` does, for an elementwise function or a scan."""
+    kinds = checked_kinds(call, arrays, dtype)
+    shapes = without_rows(call, arrays, require)
+    inputs, outputs = call.steps
+    for name, shape, has_steps in zip(call.names(), shapes, inputs):
+        require(bool(shape) or not has_steps, lambda: f"{call.name}: `{name}` has no axis of steps")
+    steps = [shape[:1] for shape, has_steps in zip(shapes, inputs) if has_steps]
+    steps = tuple(broadcast(*steps)) if steps else ()
+    lanes = tuple(broadcast(*[shape[has_steps:] for shape, has_steps in zip(shapes, inputs)]))
+    axes = [(*steps, *lanes) if has_steps else lanes for has_steps in outputs]
+    return [(of if row is None else (*of, row), kind) for of, row, kind in zip(axes, call.rows[1], kinds)]
 
 
 def without_rows(call, arrays, require):
