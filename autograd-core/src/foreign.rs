@@ -22,7 +22,7 @@ use crate::engine;
 use crate::erased::{AnyTensor, InputTensors, OutputTensors};
 use crate::error::{Error, ErrorKind};
 use crate::forward_mode::{failure, known, outputs_along};
-use crate::recording::{self, as_input, or_zeros};
+use crate::recording::{self, as_input, as_inputs, or_zeros};
 use crate::tape::Edge;
 use crate::tensor::Tensor;
 use crate::thread::{enable_grad, is_grad_enabled, with_grad_mode};
@@ -356,11 +356,8 @@ pub fn along<E: From<Error>>(
     let called_at = Location::caller();
     let create_graph = is_grad_enabled();
     // Recorded in any case, for a function without a rule.
-    let inputs: Vec<AnyTensor> = inputs
-        .iter()
-        .map(|input| as_input(input, create_graph, called_at))
-        .collect();
-    let run = || outputs_along(function, inputs.clone(), tangents.iter().cloned());
+    let inputs = as_inputs(&inputs, create_graph, called_at);
+    let run = || outputs_along(function, inputs.clone(), tangents.clone());
     let outputs = enable_grad(run)?;
     let (outputs, tangents): (Vec<_>, Vec<_>) = match failure(&outputs) {
         None => {

@@ -24,21 +24,28 @@ pub(crate) type Along = (AnyTensor, Result<Option<AnyTensor>, Failure>);
 pub(crate) fn outputs_along<E>(
     function: impl FnOnce(&[AnyTensor]) -> Result<Vec<AnyTensor>, E>,
     primals: Vec<AnyTensor>,
-    tangents: impl Iterator<Item = Option<AnyTensor>>,
+    tangents: Vec<Option<AnyTensor>>,
 ) -> Result<Vec<Along>, E> {
     let depth = new_depth();
-    let duals: Vec<AnyTensor> = primals
-        .into_iter()
-        .zip(tangents)
-        .map(|(primal, tangent)| match tangent {
-            None => primal,
-            Some(tangent) => primal.with_tangent(depth, tangent),
-        })
-        .collect();
+    let duals = duals(primals, tangents, depth);
     let run = Scoped::set(&RUNS, RUNS.get() + 1);
-    let outputs = function(&duals)?.into_iter();
+    let outputs = function(&duals)?;
     drop(run);
-    Ok(outputs.map(|output| output.split(depth)).collect())
+    Ok(split(outputs, depth))
+}
+
+fn duals(primals: Vec<AnyTensor>, tangents: Vec<Option<AnyTensor>>, depth: u64) -> Vec<AnyTensor> {
+    let pairs = primals.into_iter().zip(tangents);
+    let dual = |(primal, tangent): (AnyTensor, Option<AnyTensor>)| match tangent {
+        None => primal,
+        Some(tangent) => primal.with_tangent(depth, tangent),
+    };
+    pairs.map(dual).collect()
+}
+
+fn split(outputs: Vec<AnyTensor>, depth: u64) -> Vec<Along> {
+    let outputs = outputs.into_iter();
+    outputs.map(|output| output.split(depth)).collect()
 }
 
 /// Returns the failures of all outputs as one, if there are any.

@@ -25,10 +25,7 @@ impl Recording {
         create_graph: bool,
         called_at: &'static Location<'static>,
     ) -> Result<Self, Error> {
-        let inputs: Vec<AnyTensor> = inputs
-            .iter()
-            .map(|input| as_input(input, create_graph, called_at))
-            .collect();
+        let inputs = as_inputs(inputs, create_graph, called_at);
         let outputs = enable_grad(|| function(&inputs))?;
         Ok(Self {
             inputs,
@@ -142,6 +139,17 @@ pub(crate) fn as_input(
     let edges = [tensor.edge().filter(|_| create_graph).cloned()];
     let edge = internal_node(Input, edges, &Shape::from(tensor.shape()), called_at);
     tensor.clone().with_edge(Some(edge))
+}
+
+/// Gives each tensor a new input node.
+pub(crate) fn as_inputs(
+    tensors: &[AnyTensor],
+    create_graph: bool,
+    called_at: &'static Location<'static>,
+) -> Vec<AnyTensor> {
+    let tensors = tensors.iter();
+    let inputs = tensors.map(|tensor| as_input(tensor, create_graph, called_at));
+    inputs.collect()
 }
 
 struct Input;

@@ -56,7 +56,7 @@ impl Call<'_> {
         if self.options.strict {
             self.record(Recording::check_any)?;
         }
-        let along = self.along(tangents.iter().cloned().map(Some))?;
+        let along = self.along(tangents.iter().cloned().map(Some).collect())?;
         if let Some(failure) = failure(&along) {
             return self.push_by_passes(&tangents, failure);
         }
@@ -145,7 +145,7 @@ impl Call<'_> {
             if self.options.strict {
                 self.gradients(Recording::check_any)?;
             }
-            let mut recorded = self.tangent(vectors.into_iter().map(Some))?;
+            let mut recorded = self.tangent(vectors.into_iter().map(Some).collect())?;
             let found = recorded.row(&recorded.outputs[0], 0, create_graph)?;
             (recorded.outputs.remove(1), found)
         } else {
@@ -156,11 +156,8 @@ impl Call<'_> {
     }
 
     /// Runs a function of one output in forward mode, recorded, and returns the tangent and the value.
-    fn tangent(
-        &self,
-        tangents: impl Iterator<Item = Option<AnyTensor>>,
-    ) -> Result<Recording, Error> {
-        let tangents = tangents.map(|tangent| Some(self.options.finish(tangent?)));
+    fn tangent(&self, tangents: Vec<Option<AnyTensor>>) -> Result<Recording, Error> {
+        let tangents = self.finish(tangents);
         let along = |inputs: &[AnyTensor]| {
             let mut outputs = outputs_along(self.function, inputs.to_vec(), tangents)?;
             let (value, tangent) = known(outputs.remove(0))?;
@@ -171,10 +168,7 @@ impl Call<'_> {
     }
 
     /// Returns the outputs along `tangents`, without a graph unless `create_graph` is set.
-    fn along(
-        &self,
-        tangents: impl Iterator<Item = Option<AnyTensor>>,
-    ) -> Result<Vec<Along>, Error> {
+    fn along(&self, tangents: Vec<Option<AnyTensor>>) -> Result<Vec<Along>, Error> {
         let primals = self.inputs.iter().map(|input| {
             if self.options.create_graph {
                 as_input(input, true, self.called_at)
@@ -182,8 +176,15 @@ impl Call<'_> {
                 input.clone().with_edge(None)
             }
         });
-        let tangents = tangents.map(|tangent| Some(self.options.finish(tangent?)));
-        enable_grad(|| outputs_along(self.function, primals.collect(), tangents))
+        let (primals, tangents) = (primals.collect(), self.finish(tangents));
+        enable_grad(|| outputs_along(self.function, primals, tangents))
+    }
+
+    /// Makes tangents constants unless `create_graph` is set.
+    fn finish(&self, tangents: Vec<Option<AnyTensor>>) -> Vec<Option<AnyTensor>> {
+        let tangents = tangents.into_iter();
+        let finished = tangents.map(|tangent| Some(self.options.finish(tangent?)));
+        finished.collect()
     }
 }
 
@@ -193,11 +194,8 @@ fn unit(value: &AnyTensor) -> AnyTensor {
 }
 
 /// Returns the direction of one entry of one input.
-fn direction(
-    inputs: &[AnyTensor],
-    place: usize,
-    entry: usize,
-) -> impl Iterator<Item = Option<AnyTensor>> {
+fn direction(inputs: &[AnyTensor], place: usize, entry: usize) -> Vec<Option<AnyTensor>> {
     let each = inputs.iter().enumerate();
-    each.map(move |(other, input)| (other == place).then(|| input.one_hot(entry)))
+    let tangents = each.map(|(other, input)| (other == place).then(|| input.one_hot(entry)));
+    tangents.collect()
 }

@@ -303,7 +303,7 @@ fn tangents(
     directions: Vec<AnyTensor>,
 ) -> Result<Vec<AnyTensor>, Error> {
     let directions = directions.into_iter().map(Some);
-    let along = outputs_along(function, primals.to_vec(), directions)?;
+    let along = outputs_along(function, primals.to_vec(), directions.collect())?;
     along.into_iter().map(|along| Ok(known(along)?.1)).collect()
 }
 

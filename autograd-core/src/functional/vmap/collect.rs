@@ -31,12 +31,12 @@ pub(super) type Results = Vec<Option<AnyTensor>>;
 pub(super) fn collect(
     schedule: &Schedule,
     count: usize,
-    axis: impl Fn(usize) -> BatchAxis,
-    run: impl Fn(usize) -> Result<Results, VmapError> + Sync,
+    axis: &dyn Fn(usize) -> BatchAxis,
+    run: &(dyn Fn(usize) -> Result<Results, VmapError> + Sync),
 ) -> Result<Results, VmapError> {
     let first = count.min(threads());
     let results: Vec<OnceLock<Results>> = (0..first).map(|_| OnceLock::new()).collect();
-    schedule.each(0..first, |example| {
+    schedule.each(0..first, &|example| {
         // Each example runs once.
         let _ = results[example].set(run(example)?);
         Ok::<_, VmapError>(())
@@ -59,7 +59,7 @@ pub(super) fn collect(
     for (example, results) in results.into_iter().enumerate() {
         collector.insert(example, results)?;
     }
-    schedule.each(first..count, |example| {
+    schedule.each(first..count, &|example| {
         collector.insert(example, run(example)?)
     })?;
     let (unstacked, mut sums) = collector.into_rest();

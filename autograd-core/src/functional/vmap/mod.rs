@@ -233,7 +233,7 @@ impl VmapCall<'_> {
             Ok::<Results, VmapError>(outputs.map(Some).collect())
         };
         let first = |_| Some(Axis(0));
-        let values = collect(&schedule, self.count, first, |index| {
+        let values = collect(&schedule, self.count, &first, &|index| {
             records.record(|| run(index))
         })?;
         let edges = self.inputs.iter().map(|input| input.edge().cloned());

@@ -364,7 +364,7 @@ impl VmapBackward<'_> {
         let wanted = self.wanted.iter();
         let axes: Vec<BatchAxis> = wanted.map(|&edge| self.map.axis(edge)).collect();
         let axis = |tensor: usize| axes[tensor];
-        let found = collect(&schedule, count, axis, |index| {
+        let found = collect(&schedule, count, &axis, &|index| {
             let pass = || records.record(|| self.example(index, &records));
             // Examples that run in order may share what a checkpoint recomputes: it stays until the pass around
             // them ends.

@@ -33,7 +33,7 @@ impl Schedule {
     pub(super) fn each<E: Send>(
         &self,
         examples: Range<usize>,
-        work: impl Fn(usize) -> Result<(), E> + Sync,
+        work: &(dyn Fn(usize) -> Result<(), E> + Sync),
     ) -> Result<(), E> {
         let next = AtomicUsize::new(examples.start);
         let failed: Mutex<Option<(usize, E)>> = Mutex::default();
@@ -94,7 +94,7 @@ mod tests {
     fn the_error_of_the_first_example_that_has_one_is_returned() {
         for _ in 0..100 {
             let begun = AtomicUsize::new(0);
-            let result = Schedule::new(false).each(0..1000, |example| {
+            let result = Schedule::new(false).each(0..1000, &|example| {
                 begun.fetch_add(1, Ordering::Relaxed);
                 if example % 10 == 7 {
                     Err(example)
@@ -112,7 +112,7 @@ mod tests {
         let begun = AtomicUsize::new(0);
         let schedule = Schedule::new(false);
         let panic = catch_unwind(AssertUnwindSafe(|| {
-            schedule.each(0..100_000, |example| {
+            schedule.each(0..100_000, &|example| {
                 begun.fetch_add(1, Ordering::Relaxed);
                 assert!(example != 3, "in example 3");
                 // The others take longer than a panic that prints where it was.
