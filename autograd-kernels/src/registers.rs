@@ -150,7 +150,13 @@ unsafe fn avx2<T: Lanes>(kernel: impl Kernel<T>) {
 pub(crate) fn in_memory<R: Register, const N: usize, const C: usize>(
     sums: &[[R; C]; N],
 ) -> [[R; C]; N] {
-    std::array::from_fn(|n| std::array::from_fn(|c| sums[n][c]))
+    let mut copy = [[unsafe { R::zeros() }; C]; N];
+    for n in 0..N {
+        for c in 0..C {
+            copy[n][c] = sums[n][c];
+        }
+    }
+    copy
 }
 
 /// A register of any processor, as an array that the compiler keeps in one.
@@ -204,50 +210,64 @@ impl<T: Element, const N: usize> Register for Plain<T, N> {
     }
 
     #[inline(always)]
-    unsafe fn times(self, other: Self) -> Self {
-        Self(std::array::from_fn(|lane| self.0[lane] * other.0[lane]))
+    unsafe fn times(mut self, other: Self) -> Self {
+        for lane in 0..N {
+            self.0[lane] *= other.0[lane];
+        }
+        self
     }
 
     #[inline(always)]
-    unsafe fn add(self, other: Self) -> Self {
-        Self(std::array::from_fn(|lane| self.0[lane] + other.0[lane]))
+    unsafe fn add(mut self, other: Self) -> Self {
+        for lane in 0..N {
+            self.0[lane] += other.0[lane];
+        }
+        self
     }
 
     #[inline(always)]
-    unsafe fn plus(self, x: Self, y: Self) -> Self {
-        Self(std::array::from_fn(|lane| {
-            x.0[lane].mul_add(y.0[lane], self.0[lane])
-        }))
+    unsafe fn plus(mut self, x: Self, y: Self) -> Self {
+        for lane in 0..N {
+            self.0[lane] = x.0[lane].mul_add(y.0[lane], self.0[lane]);
+        }
+        self
     }
 
     #[inline(always)]
-    unsafe fn larger(self, other: Self) -> Self {
-        Self(std::array::from_fn(|lane| {
+    unsafe fn larger(mut self, other: Self) -> Self {
+        for lane in 0..N {
             let (x, y) = (self.0[lane], other.0[lane]);
-            if y > x { y } else { x }
-        }))
+            self.0[lane] = if y > x { y } else { x };
+        }
+        self
     }
 
     #[inline(always)]
-    unsafe fn smaller(self, other: Self) -> Self {
-        Self(std::array::from_fn(|lane| {
+    unsafe fn smaller(mut self, other: Self) -> Self {
+        for lane in 0..N {
             let (x, y) = (self.0[lane], other.0[lane]);
-            if y < x { y } else { x }
-        }))
+            self.0[lane] = if y < x { y } else { x };
+        }
+        self
     }
 
     #[inline(always)]
     unsafe fn has_nan(self, other: Self) -> bool {
-        let lanes = self.0.into_iter().zip(other.0);
-        lanes.fold(false, |found, (x, y)| found | x.is_nan() | y.is_nan())
+        let mut found = false;
+        for lane in 0..N {
+            found |= self.0[lane].is_nan() | other.0[lane].is_nan();
+        }
+        found
     }
 
     #[inline(always)]
     unsafe fn evens(self, other: Self) -> Self {
-        Self(std::array::from_fn(|lane| {
+        let mut evens = self;
+        for lane in 0..N {
             let from = if lane < N / 2 { self } else { other };
-            from.0[2 * lane % N]
-        }))
+            evens.0[lane] = from.0[2 * lane % N];
+        }
+        evens
     }
 }
 

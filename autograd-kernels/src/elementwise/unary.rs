@@ -18,20 +18,23 @@ use crate::element::{Any, Element, ElementType, Family};
 use crate::loops::broadcast::repeated;
 use crate::loops::map::filled;
 use crate::loops::row_major::{in_row_major, row_major};
-use crate::loops::wide::{Loop, map_into, widest, zip_in_place_by, zip_into};
+use crate::loops::wide::{Loop, SHORT, map_here, widest, zip_here, zip_in_place_here};
 use crate::math::near::NEAR;
 use crate::parallel::{split_mut, worth};
 
 /// The loops of a formula of one number, for one element type.
 pub trait UnaryLoops<T>: Send + Sync + sealed::Sealed {
+    /// Whether the loops are shorter where all numbers are near: those of functions of angles.
+    fn has_parts(&self) -> bool;
+
     /// Writes the value of each number.
-    fn values(&self, x: &[T], out: &mut [MaybeUninit<T>]);
+    fn values(&self, x: &[T], out: &mut [MaybeUninit<T>], are_near: bool);
 
     /// Multiplies each gradient by the derivative at the number with its index.
-    fn multiply(&self, gradients: &mut [T], x: &[T]);
+    fn multiply(&self, gradients: &mut [T], x: &[T], are_near: bool);
 
     /// Writes the products of gradients and derivatives.
-    fn products(&self, gradients: &[T], x: &[T], out: &mut [MaybeUninit<T>]);
+    fn products(&self, gradients: &[T], x: &[T], out: &mut [MaybeUninit<T>], are_near: bool);
 }
 
 mod sealed {
@@ -69,23 +72,28 @@ const fn has_parts<T: Element, F: Formula<1, 1, Entries = ()>>() -> bool {
     F::OF_ANGLE && matches!(T::TYPE, ElementType::F64)
 }
 
-/// Runs a loop that writes to `out`: on all of it or, part by part, with whether all numbers of the part are near.
-#[inline(always)]
-fn by_parts<T: Element, F: Formula<1, 1, Entries = ()>, U: Send>(
+/// Runs loops that write to `out`, on all threads: on ranges of it and, where it matters, with whether all their numbers
+/// are near. This is compiled once for all functions.
+fn by_parts<T: Element, U: Send>(
+    loops: &dyn UnaryLoops<T>,
     x: &[T],
     out: &mut [U],
     run: impl Fn(Range<usize>, &mut [U], bool) + Sync,
 ) {
-    if const { !has_parts::<T, F>() } {
+    let has_parts = loops.has_parts();
+    if x.len() < SHORT && !has_parts {
         return run(0..x.len(), out, false);
     }
     split_mut(out, 1, worth::LOOP, |first, out| {
-        for (index, out) in out.chunks_mut(PART).enumerate() {
-            let start = first + index * PART;
+        let part = if has_parts { PART } else { out.len() };
+        for (index, out) in out.chunks_mut(part).enumerate() {
+            let start = first + index * part;
             let range = start..start + out.len();
-            let mut is_near = true;
-            widest(AreNear(&x[range.clone()], &mut is_near));
-            run(range, out, is_near);
+            let mut are_near = has_parts;
+            if has_parts {
+                widest(AreNear(&x[range.clone()], &mut are_near));
+            }
+            run(range, out, are_near);
         }
     });
 }
@@ -103,70 +111,67 @@ impl<T: Element> Loop for AreNear<'_, T> {
 
 // The closures own the formula, and the loops the closures: see `Loop`.
 impl<T: Element, F: Formula<1, 1, Entries = ()> + Copy> UnaryLoops<T> for F {
-    fn values(&self, x: &[T], out: &mut [MaybeUninit<T>]) {
-        let formula = *self;
-        by_parts::<T, F, _>(x, out, |range, out, is_near| {
-            if const { has_parts::<T, F>() } && is_near {
-                map_into(
-                    &x[range],
-                    out,
-                    #[inline(always)]
-                    move |x| value::<T, T::Near>(&formula, x),
-                );
-            } else {
-                map_into(
-                    &x[range],
-                    out,
-                    #[inline(always)]
-                    move |x| value::<T, T::Number>(&formula, x),
-                );
-            }
-        });
+    fn has_parts(&self) -> bool {
+        has_parts::<T, F>()
     }
 
-    fn multiply(&self, gradients: &mut [T], x: &[T]) {
+    fn values(&self, x: &[T], out: &mut [MaybeUninit<T>], are_near: bool) {
         let formula = *self;
-        by_parts::<T, F, _>(x, gradients, |range, gradients, is_near| {
-            if const { has_parts::<T, F>() } && is_near {
-                zip_in_place_by(
-                    gradients,
-                    &x[range],
-                    #[inline(always)]
-                    move |gradient, x| product::<T, T::Near>(&formula, gradient, x),
-                );
-            } else {
-                zip_in_place_by(
-                    gradients,
-                    &x[range],
-                    #[inline(always)]
-                    move |gradient, x| product::<T, T::Number>(&formula, gradient, x),
-                );
-            }
-        });
+        if const { has_parts::<T, F>() } && are_near {
+            map_here(
+                x,
+                out,
+                #[inline(always)]
+                move |x| value::<T, T::Near>(&formula, x),
+            );
+        } else {
+            map_here(
+                x,
+                out,
+                #[inline(always)]
+                move |x| value::<T, T::Number>(&formula, x),
+            );
+        }
     }
 
-    fn products(&self, gradients: &[T], x: &[T], out: &mut [MaybeUninit<T>]) {
+    fn multiply(&self, gradients: &mut [T], x: &[T], are_near: bool) {
         let formula = *self;
-        by_parts::<T, F, _>(x, out, |range, out, is_near| {
-            let gradients = &gradients[range.clone()];
-            if const { has_parts::<T, F>() } && is_near {
-                zip_into(
-                    gradients,
-                    &x[range],
-                    out,
-                    #[inline(always)]
-                    move |gradient, x| product::<T, T::Near>(&formula, gradient, x),
-                );
-            } else {
-                zip_into(
-                    gradients,
-                    &x[range],
-                    out,
-                    #[inline(always)]
-                    move |gradient, x| product::<T, T::Number>(&formula, gradient, x),
-                );
-            }
-        });
+        if const { has_parts::<T, F>() } && are_near {
+            zip_in_place_here(
+                gradients,
+                x,
+                #[inline(always)]
+                move |gradient, x| product::<T, T::Near>(&formula, gradient, x),
+            );
+        } else {
+            zip_in_place_here(
+                gradients,
+                x,
+                #[inline(always)]
+                move |gradient, x| product::<T, T::Number>(&formula, gradient, x),
+            );
+        }
+    }
+
+    fn products(&self, gradients: &[T], x: &[T], out: &mut [MaybeUninit<T>], are_near: bool) {
+        let formula = *self;
+        if const { has_parts::<T, F>() } && are_near {
+            zip_here(
+                gradients,
+                x,
+                out,
+                #[inline(always)]
+                move |gradient, x| product::<T, T::Near>(&formula, gradient, x),
+            );
+        } else {
+            zip_here(
+                gradients,
+                x,
+                out,
+                #[inline(always)]
+                move |gradient, x| product::<T, T::Number>(&formula, gradient, x),
+            );
+        }
     }
 }
 
@@ -201,20 +206,31 @@ pub fn values<T: Element, D: Dimension>(
     function: &impl Unary,
     x: &ArrayView<'_, T, D>,
 ) -> Array<T, D> {
-    let loops = loops::<T>(function);
+    values_by(loops(function), x)
+}
+
+/// Compiled once for all functions.
+fn values_by<T: Element, D: Dimension>(
+    loops: &dyn UnaryLoops<T>,
+    x: &ArrayView<'_, T, D>,
+) -> Array<T, D> {
     if let Some(slice) = x.as_slice() {
-        return filled(x, |out| loops.values(slice, out));
+        return filled(x, |out| {
+            by_parts(loops, slice, out, |range, out, are_near| {
+                loops.values(&slice[range], out, are_near);
+            });
+        });
     }
     if let Some(element) = repeated(x) {
         let mut value = [MaybeUninit::uninit()];
-        loops.values(&[element], &mut value);
+        loops.values(&[element], &mut value, false);
         let [value] = value;
         // SAFETY: the loops have written it.
         #[expect(unsafe_code, reason = "see above")]
         let value = unsafe { value.assume_init() };
         return filled(x, |out| out.fill(MaybeUninit::new(value)));
     }
-    values(function, &row_major(x).view())
+    values_by(loops, &row_major(x).view())
 }
 
 /// Returns the products of gradients and derivatives of the function.
@@ -227,27 +243,40 @@ pub fn products<T: Element, D: Dimension>(
     gradients: &ArrayView<'_, T, D>,
     x: &ArrayView<'_, T, D>,
 ) -> Array<T, D> {
+    products_by(loops(function), gradients, x)
+}
+
+/// Compiled once for all functions.
+#[track_caller]
+fn products_by<T: Element, D: Dimension>(
+    loops: &dyn UnaryLoops<T>,
+    gradients: &ArrayView<'_, T, D>,
+    x: &ArrayView<'_, T, D>,
+) -> Array<T, D> {
     assert!(
         gradients.shape() == x.shape(),
         "gradients of shape {:?} are needed, found {:?}",
         x.shape(),
         gradients.shape()
     );
-    let loops = loops::<T>(function);
     match (gradients.as_slice(), repeated(gradients), x.as_slice()) {
-        (Some(gradients), _, Some(slice)) => filled(x, |out| loops.products(gradients, slice, out)),
+        (Some(gradients), _, Some(slice)) => filled(x, |out| {
+            by_parts(loops, slice, out, |range, out, are_near| {
+                loops.products(&gradients[range.clone()], &slice[range], out, are_near);
+            });
+        }),
         (None, Some(gradient), Some(slice)) => filled(x, |out| {
-            split_mut(out, 1, worth::LOOP, |first, out| {
+            by_parts(loops, slice, out, |range, out, are_near| {
                 let gradients = [gradient; BLOCK];
-                let blocks = slice[first..].chunks(BLOCK);
+                let blocks = slice[range].chunks(BLOCK);
                 for (out, x) in out.chunks_mut(BLOCK).zip(blocks) {
-                    loops.products(&gradients[..out.len()], &x[..out.len()], out);
+                    loops.products(&gradients[..out.len()], x, out, are_near);
                 }
             });
         }),
         _ => {
             let (gradients, x) = (in_row_major(gradients), in_row_major(x));
-            products(function, &gradients.view(), &x.view())
+            products_by(loops, &gradients.view(), &x.view())
         }
     }
 }
@@ -257,5 +286,8 @@ pub fn products<T: Element, D: Dimension>(
 /// # Panics
 /// If the lengths differ.
 pub fn multiply<T: Element>(function: &impl Unary, gradients: &mut [T], x: &[T]) {
-    loops::<T>(function).multiply(gradients, x);
+    let loops = loops::<T>(function);
+    by_parts(loops, x, gradients, |range, gradients, are_near| {
+        loops.multiply(gradients, &x[range], are_near);
+    });
 }

@@ -1,8 +1,10 @@
 //! Functions of one element or two, element by element.
 
 #![allow(
+    clippy::inline_always,
     clippy::redundant_closure,
-    reason = "a closure under an attribute is inlined; a reference to a function may not be"
+    reason = "a loop is vector code only if all of its body is in it; a closure under an attribute is inlined, and a \
+              reference to a function may not be"
 )]
 
 use std::mem::MaybeUninit;
@@ -11,7 +13,7 @@ use ndarray::{Array, ArrayView, Dimension, Zip};
 
 use super::broadcast::{RowBlocks, repeated, row_block};
 use super::row_major::in_row_major;
-use super::wide::{SHORT, map_into, zip_into};
+use super::wide::{map_into, zip_into};
 use crate::element::Element;
 use crate::memory;
 use crate::parallel::{split_mut, worth};
@@ -37,10 +39,24 @@ pub fn map<T: Copy + Sync, U: Send, D: Dimension>(
     x: &ArrayView<'_, T, D>,
     f: impl Fn(T) -> U + Sync,
 ) -> Array<U, D> {
-    if let Some(elements) = x.as_slice() {
-        return map_slice(x, elements, f);
+    map_by(
+        x,
+        #[inline(always)]
+        |x| f(x),
+    )
+}
+
+/// [`map`] by a function that loops can own.
+#[inline]
+#[track_caller]
+fn map_by<T: Copy + Sync, U: Send, D: Dimension>(
+    x: &ArrayView<'_, T, D>,
+    f: impl Fn(T) -> U + Copy + Sync,
+) -> Array<U, D> {
+    match x.as_slice() {
+        Some(elements) => map_slice(x, elements, f),
+        None => map_apart(x, f),
     }
-    map_apart(x, f)
 }
 
 /// Returns what [`map`] returns, of a view that is not in row-major order. Not inlined: its code would be in the way of
@@ -49,16 +65,17 @@ pub fn map<T: Copy + Sync, U: Send, D: Dimension>(
 #[track_caller]
 fn map_apart<T: Copy + Sync, U: Send, D: Dimension>(
     x: &ArrayView<'_, T, D>,
-    f: impl Fn(T) -> U + Sync,
+    f: impl Fn(T) -> U + Copy + Sync,
 ) -> Array<U, D> {
     if let Some(element) = repeated(x) {
-        return collect(x, (0..x.len()).map(|_| f(element)));
+        return filled(x, |out| fill(out, element, f));
     }
     if x.len() < MANY {
         return x.map(|&x| f(x));
     }
     let x = in_row_major(x);
-    map(&x.view(), f)
+    // INVARIANT: it is in row-major order.
+    map_slice(&x.view(), x.as_slice().expect("in one piece"), f)
 }
 
 /// Returns the array of `f` of the elements of two arrays of one shape.
@@ -85,6 +102,22 @@ pub fn zip<T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
         x.shape(),
         y.shape()
     );
+    zip_by(
+        x,
+        y,
+        #[inline(always)]
+        |x, y| f(x, y),
+    )
+}
+
+/// [`zip`] by a function that loops can own.
+#[inline]
+#[track_caller]
+fn zip_by<T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
+    x: &ArrayView<'_, T, D>,
+    y: &ArrayView<'_, U, D>,
+    f: impl Fn(T, U) -> V + Copy + Sync,
+) -> Array<V, D> {
     match (x.as_slice(), y.as_slice()) {
         (Some(a), Some(b)) => zip_slices(x, a, b, f),
         _ => zip_apart(x, y, f),
@@ -117,27 +150,50 @@ pub fn zip_times<T: Element, D: Dimension>(
 fn zip_apart<T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
     x: &ArrayView<'_, T, D>,
     y: &ArrayView<'_, U, D>,
-    f: impl Fn(T, U) -> V + Sync,
+    f: impl Fn(T, U) -> V + Copy + Sync,
 ) -> Array<V, D> {
     let (slice_x, slice_y) = (x.as_slice(), y.as_slice());
     match (slice_x, repeated(x), slice_y, repeated(y)) {
-        (Some(a), _, _, Some(y)) => map_slice(x, a, move |a| f(a, y)),
-        (_, Some(x), Some(b), _) => map_slice(y, b, move |b| f(x, b)),
-        (_, Some(a), _, Some(b)) => collect(x, (0..x.len()).map(|_| f(a, b))),
-        _ if x.len() < MANY => Zip::from(x).and(y).map_collect(|&a, &b| f(a, b)),
-        _ => match (row_block(x), row_block(y)) {
-            (Some(block), Some(_)) => zip_blocks(x, y, block, f),
-            // A transpose beside an array in row-major order.
-            _ if slice_x.is_some() != slice_y.is_some() => {
-                let (x, y) = (in_row_major(x), in_row_major(y));
-                zip(&x.view(), &y.view(), f)
-            }
-            _ => {
-                memory::require::<V>(x.len());
-                Zip::from(x).and(y).map_collect(|&a, &b| f(a, b))
-            }
-        },
+        (Some(a), _, _, Some(y)) => return map_slice(x, a, with_second(f, y)),
+        (_, Some(x), Some(b), _) => return map_slice(y, b, with_first(f, x)),
+        (_, Some(a), _, Some(b)) => return filled(x, |out| fill(out, a, with_second(f, b))),
+        _ => {}
     }
+    if x.len() >= MANY {
+        if let (Some(block), Some(_)) = (row_block(x), row_block(y)) {
+            return zip_blocks(x, y, block, f);
+        }
+        // A transpose beside an array in row-major order.
+        if slice_x.is_some() != slice_y.is_some() {
+            let (x, y) = (in_row_major(x), in_row_major(y));
+            if let (Some(a), Some(b)) = (x.as_slice(), y.as_slice()) {
+                return zip_slices(&x.view(), a, b, f);
+            }
+        }
+    }
+    memory::require::<V>(x.len());
+    Zip::from(x).and(y).map_collect(|&a, &b| f(a, b))
+}
+
+/// Returns f of a first number, and of a second one that is always the same. A closure in each place would be another
+/// function, and so would the loops over it.
+#[inline(always)]
+fn with_second<T: Copy, U: Copy + Sync, V>(
+    f: impl Fn(T, U) -> V + Copy + Sync,
+    y: U,
+) -> impl Fn(T) -> V + Copy + Sync {
+    #[inline(always)]
+    move |x| f(x, y)
+}
+
+/// Returns f of a first number that is always the same, and of a second one.
+#[inline(always)]
+fn with_first<T: Copy + Sync, U: Copy, V>(
+    f: impl Fn(T, U) -> V + Copy + Sync,
+    x: T,
+) -> impl Fn(U) -> V + Copy + Sync {
+    #[inline(always)]
+    move |y| f(x, y)
 }
 
 /// Returns the array of the shape of `like` of `f` of each element.
@@ -146,19 +202,9 @@ fn zip_apart<T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
 fn map_slice<L, T: Copy + Sync, U: Send, D: Dimension>(
     like: &ArrayView<'_, L, D>,
     x: &[T],
-    f: impl Fn(T) -> U + Sync,
+    f: impl Fn(T) -> U + Copy + Sync,
 ) -> Array<U, D> {
-    if x.len() < SHORT {
-        return collect(like, x.iter().map(|&x| f(x)));
-    }
-    filled(like, |out| {
-        map_into(
-            x,
-            out,
-            #[inline(always)]
-            |x| f(x),
-        );
-    })
+    filled(like, |out| map_into(x, out, f))
 }
 
 /// Returns the array of the shape of `like` of `f` of the elements of both.
@@ -168,20 +214,16 @@ fn zip_slices<L, T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
     like: &ArrayView<'_, L, D>,
     x: &[T],
     y: &[U],
-    f: impl Fn(T, U) -> V + Sync,
+    f: impl Fn(T, U) -> V + Copy + Sync,
 ) -> Array<V, D> {
-    if x.len() < SHORT {
-        return collect(like, x.iter().zip(y).map(|(&x, &y)| f(x, y)));
+    filled(like, |out| zip_into(x, y, out, f))
+}
+
+/// Writes `f` of one element everywhere.
+fn fill<T: Copy, U>(out: &mut [MaybeUninit<U>], element: T, f: impl Fn(T) -> U) {
+    for out in out {
+        out.write(f(element));
     }
-    filled(like, |out| {
-        zip_into(
-            x,
-            y,
-            out,
-            #[inline(always)]
-            |x, y| f(x, y),
-        );
-    })
 }
 
 /// Returns the array of `f` of the elements of both, block by block.
@@ -190,24 +232,18 @@ fn zip_blocks<T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
     x: &ArrayView<'_, T, D>,
     y: &ArrayView<'_, U, D>,
     block: usize,
-    f: impl Fn(T, U) -> V + Sync,
+    f: impl Fn(T, U) -> V + Copy + Sync,
 ) -> Array<V, D> {
     // INVARIANT: arrays without axes are contiguous.
     let row = *x.shape().last().expect("an axis");
     filled(x, |out| {
         split_mut(out, row, worth::LOOP.div_ceil(row), |first, out| {
             if row >= LONG {
-                return zip_rows(x, y, first, out, &f);
+                return zip_rows(x, y, first, out, f);
             }
             let (mut x, mut y) = (RowBlocks::new(x, first), RowBlocks::new(y, first));
             for out in out.chunks_mut(block) {
-                zip_into(
-                    x.next(out.len()),
-                    y.next(out.len()),
-                    out,
-                    #[inline(always)]
-                    |x, y| f(x, y),
-                );
+                zip_into(x.next(out.len()), y.next(out.len()), out, f);
             }
         });
     })
@@ -219,59 +255,23 @@ fn zip_rows<T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
     y: &ArrayView<'_, U, D>,
     first: usize,
     out: &mut [MaybeUninit<V>],
-    f: &(impl Fn(T, U) -> V + Sync),
+    f: impl Fn(T, U) -> V + Copy + Sync,
 ) {
     let rows = x.rows().into_iter().zip(y.rows()).skip(first);
     let length = x.shape().last().copied().unwrap_or(1);
     for ((x, y), out) in rows.zip(out.chunks_exact_mut(length)) {
         match (x.to_slice(), y.to_slice(), x.first(), y.first()) {
-            (Some(x), Some(y), ..) => zip_into(
-                x,
-                y,
-                out,
-                #[inline(always)]
-                |x, y| f(x, y),
-            ),
-            (Some(x), None, _, Some(&y)) => map_into(
-                x,
-                out,
-                #[inline(always)]
-                move |x| f(x, y),
-            ),
-            (None, Some(y), Some(&x), _) => map_into(
-                y,
-                out,
-                #[inline(always)]
-                move |y| f(x, y),
-            ),
-            (None, None, Some(&x), Some(&y)) => {
-                out.fill_with(|| MaybeUninit::new(f(x, y)));
-            }
+            (Some(x), Some(y), ..) => zip_into(x, y, out, f),
+            (Some(x), None, _, Some(&y)) => map_into(x, out, with_second(f, y)),
+            (None, Some(y), Some(&x), _) => map_into(y, out, with_first(f, x)),
+            (None, None, Some(&x), Some(&y)) => fill(out, x, with_second(f, y)),
             _ => {}
         }
     }
 }
 
-/// Returns an array of the shape of `like`, of as many elements.
+/// Returns an array of the shape of `like`, all of whose elements `fill` writes.
 #[inline]
-#[track_caller]
-fn collect<T, U, D: Dimension>(
-    like: &ArrayView<'_, T, D>,
-    each: impl ExactSizeIterator<Item = U>,
-) -> Array<U, D> {
-    let mut elements = memory::take(each.len());
-    elements.extend(each);
-    assert_eq!(elements.len(), like.len(), "one element for each");
-    // SAFETY: as many elements as the shape has, as was just checked.
-    #[expect(unsafe_code, reason = "see above")]
-    unsafe {
-        Array::from_shape_vec_unchecked(like.raw_dim(), elements)
-    }
-}
-
-/// Returns an array of the shape of `like`, all of whose elements `fill` writes. Not inlined: small arrays are never
-/// made here, and its code would be in their way.
-#[inline(never)]
 #[track_caller]
 pub(crate) fn filled<T, U, D: Dimension>(
     like: &ArrayView<'_, T, D>,
@@ -280,7 +280,7 @@ pub(crate) fn filled<T, U, D: Dimension>(
     let length = like.len();
     let mut elements = memory::take(length);
     fill(&mut elements.spare_capacity_mut()[..length]);
-    // SAFETY: the loops of `wide` have written to each of as many elements as the shape has.
+    // SAFETY: the loops have written to each of as many elements as the shape has.
     #[expect(unsafe_code, reason = "see above")]
     unsafe {
         elements.set_len(length);

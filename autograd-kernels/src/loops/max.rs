@@ -148,13 +148,25 @@ unsafe fn best_of<T: Element, R: Register<Element = T>, E: Extreme, const NAN: b
     }
     // SAFETY: the lane has the elements of the registers: `WIDTH`, or `LANES`.
     unsafe {
-        match (x.len() < LANES, R::LANES) {
-            (true, 2) | (false, 8) => side_by_side::<T, R, E, NAN, 8>(x),
-            (true, 4) | (false, 16) => side_by_side::<T, R, E, NAN, 4>(x),
-            (true, 8) => side_by_side::<T, R, E, NAN, 2>(x),
-            (true, _) => side_by_side::<T, R, E, NAN, 1>(x),
-            (false, 4) => side_by_side::<T, R, E, NAN, 16>(x),
-            (false, _) => side_by_side::<T, R, E, NAN, 32>(x),
+        if x.len() >= LANES {
+            // Constants, so that no code is made for numbers of registers that these registers never need.
+            if const { R::LANES == 16 } {
+                side_by_side::<T, R, E, NAN, { LANES / 16 }>(x)
+            } else if const { R::LANES == 8 } {
+                side_by_side::<T, R, E, NAN, { LANES / 8 }>(x)
+            } else if const { R::LANES == 4 } {
+                side_by_side::<T, R, E, NAN, { LANES / 4 }>(x)
+            } else {
+                side_by_side::<T, R, E, NAN, { LANES / 2 }>(x)
+            }
+        } else if const { R::LANES == 16 } {
+            side_by_side::<T, R, E, NAN, { WIDTH / 16 }>(x)
+        } else if const { R::LANES == 8 } {
+            side_by_side::<T, R, E, NAN, { WIDTH / 8 }>(x)
+        } else if const { R::LANES == 4 } {
+            side_by_side::<T, R, E, NAN, { WIDTH / 4 }>(x)
+        } else {
+            side_by_side::<T, R, E, NAN, { WIDTH / 2 }>(x)
         }
     }
 }

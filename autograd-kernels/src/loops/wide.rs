@@ -11,7 +11,7 @@
 use std::mem::MaybeUninit;
 
 use crate::parallel::{split_mut, worth};
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", optimized))]
 use crate::registers::has_avx512;
 
 /// The length from which on it pays to choose a loop for the processor.
@@ -98,20 +98,33 @@ impl<T: Copy, U: Copy, F: Fn(T, U) -> T> Loop for ZipInPlace<'_, T, U, F> {
 }
 
 /// Writes `f` of each element to `out`.
-#[inline(never)]
+#[inline]
 pub(crate) fn map_into<T: Copy + Sync, U: Send>(
     x: &[T],
     out: &mut [MaybeUninit<U>],
     f: impl Fn(T) -> U + Copy + Sync,
 ) {
     assert_eq!(x.len(), out.len(), "one element for each");
+    if x.len() < SHORT {
+        return Map(x, out, f).run();
+    }
     split_mut(out, 1, worth::LOOP, |first, out| {
-        widest(Map(&x[first..first + out.len()], out, f));
+        compiled(Map(&x[first..first + out.len()], out, f));
     });
 }
 
+/// [`map_into`] on this thread.
+#[inline]
+pub(crate) fn map_here<T: Copy, U>(x: &[T], out: &mut [MaybeUninit<U>], f: impl Fn(T) -> U + Copy) {
+    assert_eq!(x.len(), out.len(), "one element for each");
+    if x.len() < SHORT {
+        return Map(x, out, f).run();
+    }
+    compiled(Map(x, out, f));
+}
+
 /// Writes `f` of the elements of both to `out`.
-#[inline(never)]
+#[inline]
 pub(crate) fn zip_into<T: Copy + Sync, U: Copy + Sync, V: Send>(
     x: &[T],
     y: &[U],
@@ -122,10 +135,31 @@ pub(crate) fn zip_into<T: Copy + Sync, U: Copy + Sync, V: Send>(
         x.len() == out.len() && y.len() == out.len(),
         "one element for each"
     );
+    if x.len() < SHORT {
+        return Zip(x, y, out, f).run();
+    }
     split_mut(out, 1, worth::LOOP, |first, out| {
         let range = first..first + out.len();
-        widest(Zip(&x[range.clone()], &y[range], out, f));
+        compiled(Zip(&x[range.clone()], &y[range], out, f));
     });
+}
+
+/// [`zip_into`] on this thread.
+#[inline]
+pub(crate) fn zip_here<T: Copy, U: Copy, V>(
+    x: &[T],
+    y: &[U],
+    out: &mut [MaybeUninit<V>],
+    f: impl Fn(T, U) -> V + Copy,
+) {
+    assert!(
+        x.len() == out.len() && y.len() == out.len(),
+        "one element for each"
+    );
+    if x.len() < SHORT {
+        return Zip(x, y, out, f).run();
+    }
+    compiled(Zip(x, y, out, f));
 }
 
 /// Replaces each element by `f` of it.
@@ -134,12 +168,7 @@ pub fn map_in_place<T: Copy + Send + Sync>(x: &mut [T], f: impl Fn(T) -> T + Syn
     if x.len() < SHORT {
         return MapInPlace(x, &f).run();
     }
-    map_long_in_place(x, &f);
-}
-
-#[inline(never)]
-fn map_long_in_place<T: Copy + Send>(x: &mut [T], f: &(impl Fn(T) -> T + Sync)) {
-    split_mut(x, 1, worth::LOOP, |_, x| widest(MapInPlace(x, f)));
+    split_mut(x, 1, worth::LOOP, |_, x| compiled(MapInPlace(x, &f)));
 }
 
 /// Replaces each element by `f` of it and the element of `y` at its index.
@@ -172,7 +201,7 @@ pub fn zip_in_place<T: Copy + Send, U: Copy + Sync>(
 /// [`zip_in_place`] with a function that the loop can own.
 #[inline]
 #[track_caller]
-pub(crate) fn zip_in_place_by<T: Copy + Send, U: Copy + Sync>(
+fn zip_in_place_by<T: Copy + Send, U: Copy + Sync>(
     x: &mut [T],
     y: &[U],
     f: impl Fn(T, U) -> T + Copy + Sync,
@@ -186,36 +215,37 @@ pub(crate) fn zip_in_place_by<T: Copy + Send, U: Copy + Sync>(
     if x.len() < SHORT {
         return ZipInPlace(x, y, f).run();
     }
-    zip_long_in_place(x, y, f);
-}
-
-#[inline(never)]
-fn zip_long_in_place<T: Copy + Send, U: Copy + Sync>(
-    x: &mut [T],
-    y: &[U],
-    f: impl Fn(T, U) -> T + Copy + Sync,
-) {
     split_mut(x, 1, worth::LOOP, |first, x| {
-        widest(ZipInPlace(x, &y[first..first + x.len()], f));
+        compiled(ZipInPlace(x, &y[first..first + x.len()], f));
     });
 }
 
-/// Runs a loop, for the widest registers if the program is compiled for speed: in a debug build that would only be
-/// three copies of slow code. Not inlined: without optimization, the stack of a function has room for all that is
-/// inlined into it.
-#[inline(never)]
-pub(crate) fn compiled(work: impl Loop) {
-    if cfg!(debug_assertions) {
-        work.run();
-    } else {
-        widest(work);
+/// [`zip_in_place`] on this thread, with a function that the loop can own.
+#[inline]
+pub(crate) fn zip_in_place_here<T: Copy, U: Copy>(
+    x: &mut [T],
+    y: &[U],
+    f: impl Fn(T, U) -> T + Copy,
+) {
+    assert_eq!(x.len(), y.len(), "one element for each");
+    if x.len() < SHORT {
+        return ZipInPlace(x, y, f).run();
     }
+    compiled(ZipInPlace(x, y, f));
 }
 
-/// Runs a loop with the widest registers that the processor has.
+/// Runs a loop with the widest registers that the processor has. Not inlined: without optimization, the stack of a
+/// function has room for all that is inlined into it.
+#[inline(never)]
+pub(crate) fn compiled(work: impl Loop) {
+    widest(work);
+}
+
+/// Runs a loop with the widest registers that the processor has, if the program is compiled for speed: without
+/// optimization that would only be three copies of slow code.
 #[inline(always)]
 pub(crate) fn widest(work: impl Loop) {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", optimized))]
     {
         if has_avx512() {
             // SAFETY: the processor has what the function is compiled for, as was just checked.
@@ -231,13 +261,13 @@ pub(crate) fn widest(work: impl Loop) {
     work.run();
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", optimized))]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 fn avx512(work: impl Loop) {
     work.run();
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", optimized))]
 #[target_feature(enable = "avx2")]
 fn avx2(work: impl Loop) {
     work.run();

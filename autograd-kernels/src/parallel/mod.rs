@@ -143,15 +143,21 @@ pub fn split_mut<T: Send>(
     at_least: usize,
     work: impl Fn(usize, &mut [T]) + Sync,
 ) {
+    split_rows(elements, row, at_least, &|first, pieces| {
+        work(first, pieces[0].0);
+    });
+}
+
+/// [`split_mut`], compiled once for a type of elements, not for each loop.
+#[track_caller]
+fn split_rows<T: Send>(elements: &mut [T], row: usize, at_least: usize, work: &Work<'_, T>) {
     let rows = elements.len().checked_div(row).unwrap_or(0);
     assert!(
         rows * row == elements.len(),
         "{} cannot be cut into rows of {row}",
         counted(elements.len(), "element", "elements")
     );
-    split_each_mut(&mut [(elements, row)], at_least, |first, pieces| {
-        work(first, pieces[0].0);
-    });
+    split_in_pieces(&mut [(elements, row)], at_least, work);
 }
 
 /// A slice, and the length of its rows.
@@ -164,12 +170,19 @@ pub(crate) fn split_each_mut<T: Send>(
     at_least: usize,
     work: impl Fn(usize, &mut [Rows<'_, T>]) + Sync,
 ) {
+    split_in_pieces(slices, at_least, &work);
+}
+
+/// What is called with the index of the first row and pieces of slices.
+type Work<'a, T> = dyn Fn(usize, &mut [Rows<'_, T>]) + Sync + 'a;
+
+fn split_in_pieces<T: Send>(slices: &mut [Rows<'_, T>], at_least: usize, work: &Work<'_, T>) {
     let rows = rows(slices);
     let parts = parts(threads(), rows, at_least);
     if parts < 2 {
         return work(0, slices);
     }
-    in_pieces(slices, rows, parts, &work);
+    in_pieces(slices, rows, parts, work);
 }
 
 fn rows<T>(slices: &[Rows<'_, T>]) -> usize {
@@ -179,13 +192,8 @@ fn rows<T>(slices: &[Rows<'_, T>]) -> usize {
     slice.len() / (*row).max(1)
 }
 
-/// Calls `work` with each of several parts. It is compiled once for a type of elements: each loop would have its own.
-fn in_pieces<T: Send>(
-    slices: &mut [Rows<'_, T>],
-    rows: usize,
-    parts: usize,
-    work: &(dyn Fn(usize, &mut [Rows<'_, T>]) + Sync),
-) {
+/// Calls `work` with each of several parts.
+fn in_pieces<T: Send>(slices: &mut [Rows<'_, T>], rows: usize, parts: usize, work: &Work<'_, T>) {
     let mut rest: Vec<Rows<'_, T>> = slices
         .iter_mut()
         .map(|(slice, row)| (&mut **slice, *row))

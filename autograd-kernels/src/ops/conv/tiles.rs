@@ -1,6 +1,11 @@
 //! Tiles of sums: several outputs times some registers of neighboring pixels, which stay in registers from the first
 //! summand to the last.
 
+#![allow(
+    clippy::needless_range_loop,
+    reason = "a closure or an iterator is a function for each register, number of them and processor"
+)]
+
 use std::ops::Range;
 
 use crate::registers::{Kernel, Lanes, Register, in_memory};
@@ -57,7 +62,7 @@ impl<T: Lanes> Kernel<T> for Tiles<'_, T> {
                     }
                     1 => self.columns::<R, 1>(first, rest),
                     2 => self.columns::<R, 2>(first, rest),
-                    _ if R::COUNT < 32 => self.columns::<R, 2>(first, rest),
+                    _ if const { R::COUNT < 32 } => self.columns::<R, 2>(first, rest),
                     _ => self.columns::<R, 3>(first, rest),
                 }
             };
@@ -78,8 +83,8 @@ impl<T: Lanes> Tiles<'_, T> {
             // SAFETY: passed on.
             row += unsafe {
                 match self.outputs - row {
-                    8.. if R::COUNT >= 32 => self.tile::<R, 8, C>(row, first, rest),
-                    6.. if R::COUNT < 32 => self.tile::<R, 6, C>(row, first, rest),
+                    8.. if const { R::COUNT >= 32 } => self.tile::<R, 8, C>(row, first, rest),
+                    6.. if const { R::COUNT < 32 } => self.tile::<R, 6, C>(row, first, rest),
                     4.. => self.tile::<R, 4, C>(row, first, rest),
                     2.. => self.tile::<R, 2, C>(row, first, rest),
                     _ => self.tile::<R, 1, C>(row, first, rest),
@@ -106,12 +111,15 @@ impl<T: Lanes> Tiles<'_, T> {
             for _ in 0..self.channels {
                 for summand in self.summands {
                     let x = x.add(summand.x);
-                    let x: [R; C] = std::array::from_fn(|c| R::load(x.add(c * R::LANES)));
+                    let mut pixels = [R::zeros(); C];
+                    for c in 0..C {
+                        pixels[c] = R::load(x.add(c * R::LANES));
+                    }
                     let weight = weights.add(summand.weight);
-                    for (n, sums) in sums.iter_mut().enumerate() {
+                    for n in 0..N {
                         let factor = R::all(*weight.add(n * self.weight));
-                        for (sum, &x) in sums.iter_mut().zip(&x) {
-                            *sum = sum.plus(factor, x);
+                        for c in 0..C {
+                            sums[n][c] = sums[n][c].plus(factor, pixels[c]);
                         }
                     }
                 }
