@@ -148,7 +148,9 @@ pub fn split_mut<T: Send>(
     });
 }
 
-/// [`split_mut`], compiled once for a type of elements, not for each loop.
+/// [`split_mut`], compiled once for a type of elements, not for each loop. Not inlined: a loop has its own way for short
+/// slices, which its code would be in the way of.
+#[inline(never)]
 #[track_caller]
 fn split_rows<T: Send>(elements: &mut [T], row: usize, at_least: usize, work: &Work<'_, T>) {
     let rows = elements.len().checked_div(row).unwrap_or(0);
