@@ -379,15 +379,16 @@ pub(super) fn sum<T: Element>(x: &[T], y: &[T], f: impl Fn(T, T) -> T) -> T {
     }
     let mut pairs = Pairs::new(T::zero());
     for (x, y) in x.chunks(LONG).zip(y.chunks(LONG)) {
-        pairs.push(block_sum::<T, LANES>(x, y, &f), plus);
+        pairs.push(block_sum::<T, LANES>(x, y, &f), plus());
     }
-    pairs.total(T::zero(), plus)
+    pairs.total(T::zero(), plus())
 }
 
-/// Returns x + y: as a closure it would be another function, and what it is passed to another one, wherever it is.
+/// Returns the function x + y: a closure in each place would be another function, and so would what it is passed to.
 #[inline(always)]
-fn plus<T: Element>(x: T, y: T) -> T {
-    x + y
+fn plus<T: Element>() -> impl Fn(T, T) -> T + Copy {
+    #[inline(always)]
+    |x, y| x + y
 }
 
 /// Returns Σ f(x, y), added side by side.
@@ -409,7 +410,7 @@ pub(super) fn block_sum<T: Element, const LANES: usize>(
     for (sum, (&x, &y)) in sums.iter_mut().zip(rest_x.iter().zip(rest_y)) {
         *sum += f(x, y);
     }
-    in_halves(&mut sums, plus)
+    in_halves(&mut sums, plus())
 }
 
 /// Returns f of the first half of lanes and the second one, and so on. The number of lanes is a power of two, at most
@@ -438,9 +439,9 @@ pub(super) fn sum_of<T: Element>(x: &[T], f: impl Fn(T) -> T) -> T {
     for x in x.chunks(BLOCK) {
         let mut terms = [MaybeUninit::uninit(); BLOCK];
         let terms = map(x, x, &mut terms[..x.len()], |x, _| f(x));
-        pairs.push(block_sum::<T, WIDTH>(terms, terms, &|x, _| x), plus);
+        pairs.push(block_sum::<T, WIDTH>(terms, terms, &|x, _| x), plus());
     }
-    pairs.total(T::zero(), plus)
+    pairs.total(T::zero(), plus())
 }
 
 /// A number for each column.
@@ -471,16 +472,19 @@ pub(super) fn column_sums<T: Element>(
                 *sum += f(x, y);
             }
         }
-        pairs.push(sums, plus_row);
+        pairs.push(sums, plus_row());
     }
-    pairs.total([T::zero(); COLUMNS], plus_row)
+    pairs.total([T::zero(); COLUMNS], plus_row())
 }
 
-/// Returns x + y, column by column.
+/// Returns the function x + y, column by column.
 #[inline(always)]
-fn plus_row<T: Element>(mut x: Row<T>, y: Row<T>) -> Row<T> {
-    update(&mut x, &y, plus);
-    x
+fn plus_row<T: Element>() -> impl Fn(Row<T>, Row<T>) -> Row<T> + Copy {
+    #[inline(always)]
+    |mut x, y| {
+        update(&mut x, &y, plus());
+        x
+    }
 }
 
 /// Replaces elements by f of them and of the number of their column.
