@@ -220,7 +220,7 @@ fn of_group<F: Formula<I, O>, W: OfGroup, const I: usize, const O: usize>(index:
     }
     // For the longest rows, and for rows of one number.
     groups!(
-        0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27
+        0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35
     );
 }
 

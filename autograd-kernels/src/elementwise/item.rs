@@ -165,4 +165,4 @@ pub(super) fn numbers(items: &[Item]) -> usize {
 
 /// The most numbers of a formula: there are loops for so many groups of them.
 #[doc(hidden)]
-pub const MOST_NUMBERS: usize = 64;
+pub const MOST_NUMBERS: usize = 96;

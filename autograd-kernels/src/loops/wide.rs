@@ -257,7 +257,16 @@ pub(crate) fn widest(work: impl Loop) {
             #[expect(unsafe_code, reason = "see above")]
             return unsafe { avx2(work) };
         }
+        baseline(work);
     }
+    #[cfg(not(all(target_arch = "x86_64", optimized)))]
+    work.run();
+}
+
+/// A function of its own, as the two below are: their stacks would be one stack otherwise.
+#[cfg(all(target_arch = "x86_64", optimized))]
+#[inline(never)]
+fn baseline(work: impl Loop) {
     work.run();
 }
 

@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 
 use ndarray::{ArrayViewMut2, Axis};
 
@@ -15,9 +16,10 @@ use crate::elementwise::each::each;
 use crate::elementwise::entries::{Elements, Place};
 use crate::elementwise::evaluation::BLOCK;
 use crate::elementwise::order::Order;
+use crate::elementwise::recorded::{WIDTH, recorded, tape, values};
 use crate::elementwise::terms::Terms;
 use crate::elementwise::work::{Block, Input, write};
-use crate::loops::wide::Loop;
+use crate::loops::wide::{Loop, compiled};
 
 /// A result that has a row of lanes for each step, in the order in which steps are computed.
 pub(super) type Rows<'a, T> = ArrayViewMut2<'a, MaybeUninit<T>>;
@@ -36,6 +38,13 @@ impl Lanes {
     fn places(self) -> impl Iterator<Item = Place> {
         assert!(self.padded <= BLOCK, "a block");
         (0..self.padded).map(Place)
+    }
+
+    /// Returns the places of the lanes of each recording.
+    #[inline(always)]
+    fn parts(self) -> impl Iterator<Item = Range<usize>> {
+        let parts = (0..self.padded).step_by(WIDTH);
+        parts.map(move |first| first..self.padded.min(first + WIDTH))
     }
 
     fn elements(self) -> Elements {
@@ -70,7 +79,7 @@ impl Lanes {
 pub struct Forward<'a, 'b, T> {
     pub(super) lanes: Lanes,
     /// The steps, in the order in which they are computed.
-    pub(super) steps: std::ops::Range<usize>,
+    pub(super) steps: Range<usize>,
     /// The inputs, component after component. Those of states are not used.
     pub(super) inputs: &'a [Stream<'a, T>],
     /// The states before the steps, a block for each component of each; then those after the steps.
@@ -86,7 +95,7 @@ pub struct Forward<'a, 'b, T> {
 pub struct Backward<'a, 'b, T> {
     pub(super) lanes: Lanes,
     /// The steps; the last one is the first to be computed.
-    pub(super) steps: std::ops::Range<usize>,
+    pub(super) steps: Range<usize>,
     /// The inputs, component after component.
     pub(super) inputs: &'a [Stream<'a, T>],
     /// The gradients of the results, component after component. Those of states are not used.
@@ -154,13 +163,13 @@ where
     fn run(self) {
         let Self { formula, run, .. } = self;
         let lanes = run.lanes;
-        let zero = Dual::<T::Number, 0>::constant(T::Number::from(0.0));
         let mut states = D::filled([[T::zero(); BLOCK]; S]);
         for component in 0..D::COUNT {
             for state in 0..S {
                 states.as_mut()[component][state] = *block(run.states, component * S + state);
             }
         }
+        let is_recorded = const { I > MOST_AT_ONCE && D::COUNT == 1 };
         // Of the outputs. The states are replaced where they are: a lane reads its own before it writes them.
         let mut results = D::filled([[MaybeUninit::uninit(); BLOCK]; O]);
         for (index, step) in run.steps.clone().enumerate() {
@@ -183,33 +192,18 @@ where
                 }
             }
             let entries = formula.entries(lanes.elements());
-            for at in lanes.places() {
-                let mut numbers = [D::filled(zero); I];
-                each!(input < I => {
-                    each!(component < D::COUNT => {
-                        // SAFETY: a place of this block; the input has one for each.
-                        #[expect(unsafe_code, reason = "see `Input`")]
-                        let value = unsafe {
-                            if input < S {
-                                *states.as_ref()[component][input].get_unchecked(at.0)
-                            } else {
-                                x.as_ref()[component][input].at(at)
-                            }
-                        };
-                        numbers[input].as_mut()[component] = Dual::constant(T::Number::of(value));
-                    });
-                });
-                let computed = D::call(formula, &entries, at, numbers);
-                each!(result < if OUTPUTS { O } else { S } => {
-                    each!(component < D::COUNT => {
-                        let value = computed[result].as_ref()[component].value.element();
-                        if result < S {
-                            replace(&mut states.as_mut()[component][result], at, value);
-                        } else {
-                            write(&mut results.as_mut()[component][result], at, value);
-                        }
-                    });
-                });
+            let mut here = Here {
+                formula,
+                entries: &entries,
+                inputs: &x,
+                states: &mut states,
+                results: &mut results,
+                of: PhantomData::<D>,
+            };
+            if is_recorded {
+                here.recorded::<OUTPUTS>(lanes);
+            } else {
+                here.each::<OUTPUTS>(lanes.places());
             }
             for component in 0..D::COUNT {
                 for output in 0..if OUTPUTS { O - S } else { 0 } {
@@ -222,6 +216,93 @@ where
         for component in 0..D::COUNT {
             for state in 0..S {
                 *block_mut(run.states, component * S + state) = states.as_ref()[component][state];
+            }
+        }
+    }
+}
+
+/// One step forward, of a block of lanes.
+struct Here<'a, 'b, T, F, D, const I: usize, const O: usize, const S: usize>
+where
+    T: Element,
+    F: Formula<I, O>,
+    D: Order,
+{
+    formula: &'a F,
+    entries: &'a F::Entries,
+    inputs: &'a D::Of<[Input<'b, T>; I]>,
+    states: &'a mut D::Of<[[T; BLOCK]; S]>,
+    results: &'a mut D::Of<[Block<T>; O]>,
+    of: PhantomData<D>,
+}
+
+impl<T, F, D, const I: usize, const O: usize, const S: usize> Here<'_, '_, T, F, D, I, O, S>
+where
+    T: Element,
+    F: Formula<I, O>,
+    D: Order,
+{
+    #[inline(always)]
+    fn each<const OUTPUTS: bool>(&mut self, places: impl Iterator<Item = Place>) {
+        let zero = Dual::<T::Number, 0>::constant(T::Number::from(0.0));
+        for at in places {
+            let mut numbers = [D::filled(zero); I];
+            each!(input < I => {
+                each!(component < D::COUNT => {
+                    // SAFETY: a place of this block; the input has one for each.
+                    #[expect(unsafe_code, reason = "see `Input`")]
+                    let value = unsafe {
+                        if input < S {
+                            *self.states.as_ref()[component][input].get_unchecked(at.0)
+                        } else {
+                            self.inputs.as_ref()[component][input].at(at)
+                        }
+                    };
+                    numbers[input].as_mut()[component] = Dual::constant(T::Number::of(value));
+                });
+            });
+            let computed = D::call(self.formula, self.entries, at, numbers);
+            each!(result < if OUTPUTS { O } else { S } => {
+                each!(component < D::COUNT => {
+                    let value = computed[result].as_ref()[component].value.element();
+                    if result < S {
+                        replace(&mut self.states.as_mut()[component][result], at, value);
+                    } else {
+                        write(&mut self.results.as_mut()[component][result], at, value);
+                    }
+                });
+            });
+        }
+    }
+
+    /// Computes values alone, by recordings of the formula.
+    #[inline(always)]
+    fn recorded<const OUTPUTS: bool>(&mut self, lanes: Lanes) {
+        for places in lanes.parts() {
+            let inputs = std::array::from_fn(|input| {
+                let elements = if input < S {
+                    &self.states.as_ref()[0][input][places.clone()]
+                } else {
+                    &self.inputs.as_ref()[0][input].0[places.clone()]
+                };
+                (elements, false)
+            });
+            let at = Place(places.start);
+            let call = |numbers| self.formula.at(self.entries, at, numbers);
+            let Some(found) = values(inputs, call) else {
+                self.each::<OUTPUTS>(places.map(Place));
+                continue;
+            };
+            for (result, found) in found.iter().enumerate() {
+                let found = &found[..places.len()];
+                if result < S {
+                    self.states.as_mut()[0][result][places.clone()].copy_from_slice(found);
+                } else {
+                    let results = &mut self.results.as_mut()[0][result][places.clone()];
+                    for (element, &found) in results.iter_mut().zip(found) {
+                        element.write(found);
+                    }
+                }
             }
         }
     }
@@ -317,11 +398,9 @@ where
     fn run(self) {
         let Self { formula, run, .. } = self;
         let lanes = run.lanes;
-        let mut sums = Derivatives::<T, D, I, S> {
-            adjoints: D::filled([[T::zero(); BLOCK]; S]),
-            of_shared: D::filled([[T::zero(); BLOCK]; I]),
-            results: D::filled([[MaybeUninit::uninit(); BLOCK]; I]),
-        };
+        // On the heap: the derivatives of many inputs do not fit the stack of a thread.
+        let mut sums = Box::new_uninit();
+        let sums = Derivatives::<T, D, I, S>::zeros(&mut sums);
         for component in 0..D::COUNT {
             for state in 0..S {
                 sums.adjoints.as_mut()[component][state] =
@@ -351,6 +430,7 @@ where
                 lanes,
                 inputs: &x,
                 gradients: &gradients,
+                places: 0..lanes.padded,
                 of: PhantomData::<D>,
             };
             let is_wanted = |input: usize| {
@@ -365,18 +445,18 @@ where
                 }
             };
             if const { I <= MOST_AT_ONCE } {
-                lane.each::<V, I, S, X, true>(&mut sums);
+                lane.each::<V, I, S, X, true>(sums);
             } else {
-                macro_rules! groups {
-                    ($($index:literal)*) => {$(
-                        if const { $index * WIDEST < I }
-                            && ($index * WIDEST..I.min(($index + 1) * WIDEST)).any(is_wanted)
-                        {
-                            lane.each::<Group<$index>, WIDEST, S, X, false>(&mut sums);
+                if const { D::COUNT == 1 } {
+                    for places in lanes.parts() {
+                        let lane = Lane { places, ..lane };
+                        if !lane.recorded::<S, X>(sums, is_wanted) {
+                            lane.in_groups::<S, X>(sums, is_wanted);
                         }
-                    )*};
+                    }
+                } else {
+                    lane.in_groups::<S, X>(sums, is_wanted);
                 }
-                groups!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
                 // All groups read the adjoints after the step.
                 for component in 0..D::COUNT {
                     let results = &sums.results.as_ref()[component];
@@ -424,6 +504,18 @@ struct Derivatives<T: Copy, D: Order, const I: usize, const S: usize> {
     results: D::Of<[Block<T>; I]>,
 }
 
+impl<T: Element, D: Order, const I: usize, const S: usize> Derivatives<T, D, I, S> {
+    /// Makes zeros of memory.
+    fn zeros(room: &mut MaybeUninit<Self>) -> &mut Self {
+        // SAFETY: it has arrays of floats alone, or of room for them, which are zeros or anything where all bytes are 0.
+        #[expect(unsafe_code, reason = "see above")]
+        unsafe {
+            room.as_mut_ptr().write_bytes(0, 1);
+            room.assume_init_mut()
+        }
+    }
+}
+
 /// One step backward, of a block of lanes.
 struct Lane<'a, 'b, T, F, D: Order, const I: usize, const O: usize>
 where
@@ -433,6 +525,8 @@ where
     lanes: Lanes,
     inputs: &'a D::Of<[Input<'b, T>; I]>,
     gradients: &'a D::Of<[Input<'b, T>; O]>,
+    /// Those of the block that are computed.
+    places: Range<usize>,
     of: PhantomData<D>,
 }
 
@@ -442,6 +536,76 @@ where
     F: Formula<I, O>,
     D: Order,
 {
+    /// Writes the first derivatives with respect to all inputs that are wanted, by a recording of the formula. Returns
+    /// whether all lanes took the same branches: else nothing is written.
+    #[inline(always)]
+    fn recorded<const S: usize, const X: usize>(
+        &self,
+        sums: &mut Derivatives<T, D, I, S>,
+        is_wanted: impl Fn(usize) -> bool,
+    ) -> bool {
+        let (x, gradients) = (&self.inputs.as_ref()[0], &self.gradients.as_ref()[0]);
+        let places = self.places.clone();
+        let entries = self.formula.entries(self.lanes.elements());
+        let inputs = std::array::from_fn(|input| (&x[input].0[places.clone()], is_wanted(input)));
+        let at = Place(places.start);
+        let results = recorded(inputs, |numbers| self.formula.at(&entries, at, numbers));
+        tape::<T>().with_borrow_mut(|tape| {
+            if tape.is_divided() {
+                return false;
+            }
+            let Derivatives {
+                adjoints,
+                of_shared,
+                results: of_inputs,
+            } = sums;
+            let adjoints = &adjoints.as_ref()[0];
+            let gradient = |result: usize| {
+                if result < S {
+                    &adjoints[result][places.clone()]
+                } else {
+                    &gradients[result].0[places.clone()]
+                }
+            };
+            let count = places.len();
+            tape.pull(&results, gradient, I, |input, found| {
+                let found = &found[..count];
+                if input < S + X {
+                    let block = &mut of_inputs.as_mut()[0][input][places.clone()];
+                    for (element, &found) in block.iter_mut().zip(found) {
+                        element.write(found);
+                    }
+                } else {
+                    let block = &mut of_shared.as_mut()[0][input][places.clone()];
+                    for (sum, &found) in block.iter_mut().zip(found) {
+                        *sum += found;
+                    }
+                }
+            });
+            true
+        })
+    }
+
+    /// Writes the derivatives with respect to all inputs that are wanted, group by group.
+    #[inline(always)]
+    fn in_groups<const S: usize, const X: usize>(
+        &self,
+        sums: &mut Derivatives<T, D, I, S>,
+        is_wanted: impl Fn(usize) -> bool,
+    ) {
+        macro_rules! groups {
+            ($($index:literal)*) => {$(
+                if const { $index * WIDEST < I }
+                    && ($index * WIDEST..I.min(($index + 1) * WIDEST)).any(&is_wanted)
+                {
+                    let (lane, sums) = (self, &mut *sums);
+                    compiled(GroupWork::<_, _, _, I, O, S, X, $index> { lane, sums });
+                }
+            )*};
+        }
+        groups!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23);
+    }
+
     /// Writes the derivatives with respect to `N` variables. The adjoints are replaced where they are if these are
     /// `ALL`: a lane reads its own before it writes them.
     #[inline(always)]
@@ -452,7 +616,11 @@ where
         let (x, gradients) = (self.inputs.as_ref(), self.gradients.as_ref());
         let zero = Dual::<T::Number, N>::constant(T::Number::from(0.0));
         let entries = self.formula.entries(self.lanes.elements());
-        for at in self.lanes.places() {
+        assert!(
+            self.places.end <= self.lanes.padded && self.lanes.padded <= BLOCK,
+            "a block"
+        );
+        for at in self.places.clone().map(Place) {
             let mut numbers = [D::filled(zero); I];
             each!(input < I => {
                 each!(component < D::COUNT => {
@@ -507,6 +675,38 @@ where
                 }
             });
         }
+    }
+}
+
+/// One step backward, for a group of inputs: a function for each group, whose numbers are on the stack while it runs.
+struct GroupWork<
+    'l,
+    'a,
+    'b,
+    T: Copy,
+    F,
+    D: Order,
+    const I: usize,
+    const O: usize,
+    const S: usize,
+    const X: usize,
+    const INDEX: usize,
+> {
+    lane: &'l Lane<'a, 'b, T, F, D, I, O>,
+    sums: &'l mut Derivatives<T, D, I, S>,
+}
+
+impl<T, F, D, const I: usize, const O: usize, const S: usize, const X: usize, const INDEX: usize>
+    Loop for GroupWork<'_, '_, '_, T, F, D, I, O, S, X, INDEX>
+where
+    T: Element,
+    F: Formula<I, O>,
+    D: Order,
+{
+    #[inline(always)]
+    fn run(self) {
+        self.lane
+            .each::<Group<INDEX>, WIDEST, S, X, false>(self.sums);
     }
 }
 

@@ -648,7 +648,7 @@ fn few_numbers(elementwise: &Elementwise, p: &TokenStream) -> Option<TokenStream
         [Items::inputs(elementwise), Items::outputs(elementwise)].map(|items| items.count());
     let [inputs, outputs] = counts;
     let message =
-        "an elementwise function takes and returns at most 64 numbers, and a row has at least one";
+        "an elementwise function takes and returns at most 96 numbers, and a row has at least one";
     Some(quote_spanned! {span=>
         const _: () = ::core::assert!(
             #inputs <= #p::MOST_NUMBERS && #outputs <= #p::MOST_NUMBERS #(&& #unknown > 0)*,

@@ -32,7 +32,7 @@ const MOST_TENSORS: usize = 12;
 
 /// The most numbers that an elementwise function takes or returns, rows counted by their length: the runtime has a loop
 /// for each few of them.
-const MOST_NUMBERS: u64 = 64;
+const MOST_NUMBERS: u64 = 96;
 
 /// The highest order that the runtime has loops for.
 const HIGHEST_ORDER: usize = 3;

@@ -211,7 +211,7 @@ mod too_many_numbers {
     use super::*;
 
     #[custom_function(elementwise)]
-    fn dot<T: Real>(x: [T; 32], y: [T; 33]) -> T {
+    fn dot<T: Real>(x: [T; 48], y: [T; 49]) -> T {
         x[0] * y[0]
     }
 }
@@ -219,7 +219,7 @@ mod too_many_numbers {
 mod too_many_numbers_by_a_constant {
     use super::*;
 
-    const LENGTH: usize = 65;
+    const LENGTH: usize = 97;
 
     #[custom_function(elementwise)]
     fn first<T: Real>(x: [T; LENGTH]) -> T {
@@ -231,8 +231,8 @@ mod too_many_returned_numbers {
     use super::*;
 
     #[custom_function(elementwise)]
-    fn filled<T: Real>(x: T) -> [T; 65] {
-        [x; 65]
+    fn filled<T: Real>(x: T) -> [T; 97] {
+        [x; 97]
     }
 }
 

@@ -1,6 +1,6 @@
 //! Scans: recurrences over time, beside the same by a loop on the tape.
 
-use pullback::ndarray::{Array, Array2, ArrayD, Axis, Dimension, IxDyn, array, s};
+use pullback::ndarray::{Array, Array2, ArrayD, Axis, Dimension, Ix1, IxDyn, array, s};
 use pullback::prelude::*;
 use pullback::{Gradcheck, Tensor};
 
@@ -538,4 +538,76 @@ fn the_step_of_an_anomaly_is_named() {
             .starts_with("backward of `roots` gave a gradient that is not a number at step 2"),
         "{error}"
     );
+}
+
+/// More numbers than one loop has tangents for, and a branch that lanes of one block take differently.
+#[custom_function(
+    scan,
+    outputs(last, total),
+    gradcheck(h = [3, 6], x = [4, 3], w = [1, 6], gate = [3] in 0.6..0.9),
+    gradcheck(h = [2, 6], x = [2, 2], w = [2, 6], gate = [1] in -0.9..-0.6)
+)]
+pub fn wide<T: Real>(#[state] h: [T; 6], #[step] x: T, w: [T; 6], gate: T) -> ([T; 6], T) {
+    let (mut next, mut total) = (h, x);
+    for n in 0..6 {
+        let moved = (w[n] * x).tanh() + 0.5 * h[n];
+        next[n] = if gate > 0.0 {
+            moved.sin()
+        } else {
+            moved * gate
+        };
+        total += next[n] * w[n];
+    }
+    (next, total)
+}
+
+#[test]
+fn lanes_of_many_numbers_are_those_of_one_by_one() {
+    let lanes = 150;
+    let of = |shape: &[usize]| {
+        let mut place = 0.0_f64;
+        ArrayD::from_shape_simple_fn(IxDyn(shape), || {
+            place += 1.0;
+            (place * 0.37).sin()
+        })
+    };
+    let leaf = |array: ArrayD<f64>| Tensor::from(array).set_requires_grad(true);
+    let run = |[h, x, w, gate]: [ArrayD<f64>; 4]| {
+        let [h, x, w, gate] = [h, x, w, gate].map(leaf);
+        let two = |tensor: &TensorD<f64>| -> Tensor2<f64> {
+            tensor.clone().into_dimensionality().unwrap()
+        };
+        let (last, total) = wide(
+            &two(&h),
+            &two(&x),
+            &two(&w),
+            &gate.clone().into_dimensionality::<Ix1>().unwrap(),
+        );
+        (last.sum() + (&total * &total).sum()).backward().unwrap();
+        let grads = [&h, &x, &w, &gate].map(|leaf| leaf.grad().unwrap());
+        (last.to_array(), total.to_array(), grads)
+    };
+    let arrays = [
+        of(&[lanes, 6]),
+        of(&[5, lanes]),
+        of(&[lanes, 6]),
+        of(&[lanes]),
+    ];
+    let (last, total, grads) = run(arrays.clone());
+    for lane in 0..lanes {
+        let part = |array: &ArrayD<f64>, axis: usize| {
+            array
+                .slice_axis(Axis(axis), (lane..=lane).into())
+                .to_owned()
+        };
+        let [h, x, w, gate] = &arrays;
+        let alone = run([part(h, 0), part(x, 1), part(w, 0), part(gate, 0)]);
+        assert_eq!(part(&last.clone().into_dyn(), 0), alone.0.into_dyn());
+        assert_eq!(part(&total.clone().into_dyn(), 1), alone.1.into_dyn());
+        for (place, (grad, alone)) in grads.iter().zip(alone.2).enumerate() {
+            let grad = part(grad, usize::from(place == 1));
+            let near = grad.iter().zip(&alone).all(|(x, y)| (x - y).abs() < 1e-12);
+            assert!(near, "gradient {place} of lane {lane}: {grad} and {alone}");
+        }
+    }
 }

@@ -1,5 +1,6 @@
 mod pairs;
 mod real;
+mod recorded;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::available_parallelism;
