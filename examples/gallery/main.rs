@@ -14,10 +14,12 @@
 
 mod adjoint;
 mod attention;
+mod biquad;
 mod blackbox;
 mod ctc;
 mod entmax;
 mod grouped;
+mod gru;
 mod lsq;
 mod matern;
 #[cfg(test)]
@@ -25,6 +27,7 @@ mod reference;
 mod reversal;
 mod reversible;
 mod segments;
+mod selective;
 #[cfg(test)]
 mod single;
 mod sinkhorn;
@@ -35,6 +38,7 @@ mod sparsemax;
 mod speed;
 mod spline;
 mod sqrtm;
+mod transducer;
 mod transport;
 mod upfirdn2d;
 

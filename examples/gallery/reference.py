@@ -217,4 +217,60 @@ def transport(x, y):
 
 
 case("transport", {"x": torch.randn(4, 2), "y": torch.randn(5, 2)}, transport)
+
+
+def selective(h, delta, x, b, c, a, d):
+    ys = []
+    for t in range(len(x)):
+        h = torch.exp(delta[t][..., None] * a) * h + (delta[t] * x[t])[..., None] * b[t]
+        ys.append((h * c[t]).sum(-1) + d * x[t])
+    return torch.stack(ys)
+
+
+inputs = {"h": torch.randn(2, 3, 16), "delta": torch.rand(5, 2, 3), "x": torch.randn(5, 2, 3)}
+inputs |= {name: torch.randn(5, 2, 1, 16) for name in "bc"}
+case("selective", {**inputs, "a": -torch.rand(1, 3, 16) - 0.5, "d": torch.randn(1, 3)}, selective)
+
+
+def gru(h, gates, w, bias):
+    cell = torch.nn.GRUCell(9, 3)
+    identity = {"weight_ih": torch.eye(9), "bias_ih": torch.zeros(9), "weight_hh": w.reshape(9, 3), "bias_hh": bias[0]}
+    states = []
+    for step in gates:
+        h = torch.func.functional_call(cell, identity, (step, h))
+        states.append(h)
+    return torch.stack(states)
+
+
+case("gru", {"h": torch.randn(2, 3), "gates": torch.randn(4, 2, 9), "w": torch.randn(1, 27), "bias": torch.randn(1, 9)}, gru)
+
+
+def biquad(first, second, x, b, a):
+    ys, b, a = [], b[0], a[0]
+    for step in x:
+        y = b[0] * step + first
+        first, second = b[1] * step - a[0] * y + second, b[2] * step - a[1] * y
+        ys.append(y)
+    return torch.stack(ys)
+
+
+inputs = {name: torch.randn(2) for name in ("first", "second")}
+case("biquad", {**inputs, "x": torch.randn(6, 2), "b": torch.randn(1, 3), "a": torch.rand(1, 2) - 0.5}, biquad)
+
+
+def transducer(blank, label):
+    """The recursion of torchaudio's RNN-T loss, cell by cell."""
+    steps, batch, places = blank.shape
+    alpha = {(0, 0): torch.zeros(batch)}
+    for t in range(steps):
+        for u in range(places):
+            ways = [alpha[t - 1, u] + blank[t - 1, :, u]] if t else []
+            ways += [alpha[t, u - 1] + label[t, :, u - 1]] if u else []
+            if ways:
+                alpha[t, u] = torch.logsumexp(torch.stack(ways), 0)
+    return -(alpha[steps - 1, places - 1] + blank[-1, :, -1])
+
+
+logits = {name: -torch.rand(5, 2, 4) * 3 for name in ("blank", "label")}
+case("transducer", logits, transducer)
 print(json.dumps(CASES))
