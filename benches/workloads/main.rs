@@ -24,6 +24,7 @@ mod pairs;
 mod rows;
 mod scan;
 mod second_order;
+mod selective;
 mod shapes;
 mod training_step;
 mod vectorized;
@@ -47,6 +48,7 @@ fn main() {
     fused::run(&filter);
     long_chain::run(&filter);
     scan::run(&filter);
+    selective::run(&filter);
     second_order::run(&filter);
     gradcheck::run(&filter);
     black_scholes::run(&filter);
