@@ -25,6 +25,9 @@ use crate::loops::wide::{Loop, compiled};
 /// The lanes of a number: few enough that the values of some hundred operations stay in the second cache.
 pub(crate) const WIDTH: usize = 64;
 
+/// The most operations, some ten megabytes: a loop in a formula may have more.
+const MOST: usize = 1 << 13;
+
 /// One element for each lane.
 pub(crate) type Lanes<T> = [T; WIDTH];
 
@@ -36,7 +39,7 @@ pub(crate) struct Tape<T> {
     used: usize,
     operations: Vec<Operation<T>>,
     adjoints: Vec<Lanes<T>>,
-    /// Whether a comparison had different results.
+    /// Whether a comparison had different results, or there are too many operations to record.
     is_divided: bool,
 }
 
@@ -122,6 +125,11 @@ impl<T: Element> Tape<T> {
         is_live: bool,
         operands: [Option<(usize, Slope<T>)>; 2],
     ) -> Recorded<T> {
+        if self.operations.len() == MOST {
+            self.is_divided = true;
+            self.used = value;
+            return Recorded::Constant(self.blocks[value][0]);
+        }
         self.operations.push(Operation {
             value,
             is_live,
@@ -473,9 +481,10 @@ impl<T: Element> Recorded<T> {
         }
         tape().with_borrow_mut(|tape: &mut Tape<T>| {
             let (x, y) = (tape.lanes(self), tape.lanes(other));
-            let count = (0..WIDTH).filter(|&lane| f(x[lane], y[lane])).count();
-            tape.is_divided |= count > 0 && count < WIDTH;
-            count > 0
+            // Once divided, all go the way of the first lane, which ends as it would alone.
+            let first = f(x[0], y[0]);
+            tape.is_divided |= (1..WIDTH).any(|lane| f(x[lane], y[lane]) != first);
+            first
         })
     }
 }

@@ -8,10 +8,11 @@ use ndarray::{ArrayView2, ArrayViewMut3, Axis, s};
 use super::recurrence::Recurrence;
 use super::segments::{CHUNK, chunks, segment, segments};
 use super::source::{Source, Stream};
-use super::work::{Backward, Forward, Lanes, Rows};
+use super::work::{Backward, Forward, Lanes, MOST_AT_ONCE, Rows};
 use crate::element::Element;
 use crate::elementwise::Item;
 use crate::elementwise::evaluation::{BLOCK, LANES};
+use crate::elementwise::recorded::WIDTH;
 use crate::parallel::{each_part, shares, worth};
 
 /// The results of a pass, in the order in which a part has them; all but the first two are those of backward. Each has
@@ -143,8 +144,14 @@ impl<T: Element> Pass<'_, T> {
             numbers_of(view)
         });
         let mut rest: Vec<Rows<'_, T>> = views.collect();
-        let at_least = worth::FORMULA / LANES / steps.max(1);
-        let parts: Vec<Part<'_, T>> = shares(width, LANES, at_least)
+        // Which lanes are recorded together, and so computed alike, must not depend on the number of threads.
+        let unit = if self.recurrence.loops.counts().inputs() > MOST_AT_ONCE {
+            WIDTH
+        } else {
+            LANES
+        };
+        let at_least = worth::FORMULA / unit / steps.max(1);
+        let parts: Vec<Part<'_, T>> = shares(width, unit, at_least)
             .into_iter()
             .map(|lanes| {
                 let mut pieces = take(&mut rest).into_iter().map(|whole| {

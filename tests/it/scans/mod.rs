@@ -2,7 +2,7 @@
 
 use pullback::ndarray::{Array, Array2, ArrayD, Axis, Dimension, Ix1, IxDyn, array, s};
 use pullback::prelude::*;
-use pullback::{Gradcheck, Tensor};
+use pullback::{Gradcheck, Tensor, kernels};
 
 /// A leaky integrator and its rate at each step.
 #[custom_function(scan, outputs(last, rate), gradcheck(v = [3], x = [20, 3], tau = [3] in 0.5..0.9))]
@@ -423,10 +423,7 @@ fn the_signature_has_the_names_and_the_states() {
 
 #[test]
 fn the_formula_and_forward_are_there() {
-    assert_eq!(
-        Leaky::formula(1.0, 0.5, 2.0),
-        (2.5, pullback::kernels::sigmoid(2.5))
-    );
+    assert_eq!(Leaky::formula(1.0, 0.5, 2.0), (2.5, kernels::sigmoid(2.5)));
     let (v, x, tau) = (numbers(3, 1.0), numbers([4, 3], 2.0), numbers(3, 3.0));
     let (last, _) = Leaky::forward(v.view(), x.view(), tau.view());
     assert_eq!(last, leaky(&v.into(), &x.into(), &tau.into()).0.to_array());
@@ -610,4 +607,38 @@ fn lanes_of_many_numbers_are_those_of_one_by_one() {
             assert!(near, "gradient {place} of lane {lane}: {grad} and {alone}");
         }
     }
+}
+
+#[test]
+fn lanes_of_many_numbers_have_the_same_bits_on_any_number_of_threads() {
+    let (lanes, steps) = (1000, 60);
+    let number = |place: usize| (place as f32 * 0.37).sin();
+    let run = || {
+        let leaf = |shape: [usize; 2]| {
+            let array = Array2::from_shape_fn(shape, |(i, j)| number(i * shape[1] + j));
+            Tensor::from(array).set_requires_grad(true)
+        };
+        let (h, x, w) = (leaf([lanes, 6]), leaf([steps, lanes]), leaf([lanes, 6]));
+        // The lanes of the first recordings take both branches.
+        let gate = Array::from_shape_fn(lanes, |lane| {
+            if lane % 7 == 0 && lane < 200 {
+                -0.9
+            } else {
+                0.8
+            }
+        });
+        let gate = Tensor::from(gate).set_requires_grad(true);
+        let (last, total) = wide(&h, &x, &w, &gate);
+        (last.sum() + total.sum()).backward().unwrap();
+        let grads = [&h, &x, &w].map(|leaf| leaf.grad().unwrap());
+        (last.to_array(), total.to_array(), grads, gate.grad())
+    };
+    let threads = kernels::threads();
+    kernels::set_threads(1);
+    let alone = run();
+    for count in [2, 3] {
+        kernels::set_threads(count);
+        assert_eq!(run(), alone);
+    }
+    kernels::set_threads(threads);
 }

@@ -167,6 +167,13 @@ fn lanes_that_take_different_branches_are_found() {
 }
 
 #[test]
+fn too_many_operations_are_not_recorded() {
+    let many = |count: usize| move |[x]: [Recorded<f64>; 1]| [(0..count).fold(x, |x, _| x + 1.0)];
+    assert_eq!(values([(&[0.5], false)], many(8000)).unwrap()[0][0], 8000.5);
+    assert!(values([(&[0.5], false)], many(9000)).is_none());
+}
+
+#[test]
 fn what_a_maximum_does_not_choose_makes_no_nan() {
     let root = |[x]: [Recorded<f64>; 1]| [x.sqrt().max(1.0)];
     let results = recorded([(&[0.0], true)], root);
