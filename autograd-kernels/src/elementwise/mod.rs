@@ -16,7 +16,7 @@
 //!
 //! A pass that needs derivatives with respect to few inputs runs a loop for each *group* of them, with no other
 //! tangents. A group is never of two tensors, and is small enough for registers. A formula with more numbers than fit
-//! is differentiated by groups alone.
+//! is differentiated by groups alone; a step of a scan is then [`recorded`], and differentiated in reverse.
 //!
 //! # Partial derivatives
 //!
