@@ -377,7 +377,7 @@ pub fn evaluate<T: Element>(
     split_each_mut(
         &mut slices,
         worth::FORMULA / largest.max(1),
-        |first, pieces| {
+        &|first, pieces| {
             Piece {
                 function,
                 evaluation,

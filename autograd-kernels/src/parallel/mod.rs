@@ -159,26 +159,22 @@ fn split_rows<T: Send>(elements: &mut [T], row: usize, at_least: usize, work: &W
         "{} cannot be cut into rows of {row}",
         counted(elements.len(), "element", "elements")
     );
-    split_in_pieces(&mut [(elements, row)], at_least, work);
+    split_each_mut(&mut [(elements, row)], at_least, work);
 }
 
 /// A slice, and the length of its rows.
 type Rows<'a, T> = (&'a mut [T], usize);
+
+/// What is called with the index of the first row and pieces of slices.
+type Work<'a, T> = dyn Fn(usize, &mut [Rows<'_, T>]) + Sync + 'a;
 
 /// Calls `work` as [`split_mut`] does, with a piece of each of several slices, which have the same number of rows. Each
 /// slice is given with the length of its rows.
 pub(crate) fn split_each_mut<T: Send>(
     slices: &mut [Rows<'_, T>],
     at_least: usize,
-    work: impl Fn(usize, &mut [Rows<'_, T>]) + Sync,
+    work: &Work<'_, T>,
 ) {
-    split_in_pieces(slices, at_least, &work);
-}
-
-/// What is called with the index of the first row and pieces of slices.
-type Work<'a, T> = dyn Fn(usize, &mut [Rows<'_, T>]) + Sync + 'a;
-
-fn split_in_pieces<T: Send>(slices: &mut [Rows<'_, T>], at_least: usize, work: &Work<'_, T>) {
     let rows = rows(slices);
     let parts = parts(threads(), rows, at_least);
     if parts < 2 {
