@@ -150,7 +150,7 @@ unsafe fn avx2<T: Lanes>(kernel: impl Kernel<T>) {
 pub(crate) fn in_memory<R: Register, const N: usize, const C: usize>(
     sums: &[[R; C]; N],
 ) -> [[R; C]; N] {
-    let mut copy = [[unsafe { R::zeros() }; C]; N];
+    let mut copy = [[sums[0][0]; C]; N];
     for n in 0..N {
         for c in 0..C {
             copy[n][c] = sums[n][c];
