@@ -8,10 +8,10 @@ use super::item::Item;
 use super::order::Variables;
 
 /// The most inputs of a formula that one loop has as variables all at once.
-pub(super) const MOST_AT_ONCE: usize = 12;
+pub(crate) const MOST_AT_ONCE: usize = 12;
 
 /// The most variables of a group: so many tangents beside a value stay in registers.
-pub(super) const WIDEST: usize = 4;
+pub(crate) const WIDEST: usize = 4;
 
 /// Numbers that one loop has as variables: the one of an input that is a number, or some of those of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

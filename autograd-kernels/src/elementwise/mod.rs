@@ -47,7 +47,7 @@ mod evaluate;
 pub(crate) mod evaluation;
 mod floats;
 mod formula;
-mod groups;
+pub(crate) mod groups;
 mod interleaved;
 mod item;
 pub(crate) mod order;

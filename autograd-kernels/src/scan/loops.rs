@@ -1,7 +1,9 @@
 //! The loops of a formula as a trait object.
 
-use super::work::{AllOf, Backward, BackwardWork, Forward, ForwardWork, MOST_AT_ONCE};
+use super::backward::{AllOf, Backward, BackwardWork};
+use super::forward::{Forward, ForwardWork};
 use crate::element::Element;
+use crate::elementwise::groups::MOST_AT_ONCE;
 use crate::elementwise::order::{First, Second, Third};
 use crate::elementwise::{Formula, Item};
 use crate::loops::wide::compiled;

@@ -3,8 +3,8 @@
 //! The formula of a scan has the inputs [states, steps, shared] and the results [new states, outputs]: the states that
 //! the step before has left, the numbers of this step, and the numbers that are the same in each step. All axes but that
 //! of steps are *lanes*, which do not depend on each other: they run in vector registers, a block at a time, and on all
-//! threads. `loops` has the loops over steps and lanes that are compiled for a formula, by `work`; `source` reads arrays
-//! of any layout; `recurrence` has a scan on arrays, and `run` goes through time for it, forward and
+//! threads. `loops` has the loops over steps and lanes that are compiled for a formula, of `forward` and `backward`;
+//! `source` reads arrays of any layout; `recurrence` has a scan on arrays, and `run` goes through time for it, forward and
 //! backward, whatever the formula is; `segments` are the parts of time that are computed again.
 //!
 //! # Memory
@@ -26,12 +26,14 @@
     reason = "a loop is vector code only if all of its body is in it, without the branches of zipped iterators"
 )]
 
+mod backward;
+mod forward;
+mod lanes;
 mod loops;
 mod recurrence;
 mod run;
 mod segments;
 mod source;
-mod work;
 
 pub use loops::{ScanCounts, ScanLoops, Scans};
 pub use recurrence::Recurrence;

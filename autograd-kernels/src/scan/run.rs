@@ -5,13 +5,16 @@ use std::ops::Range;
 
 use ndarray::{ArrayView2, ArrayViewMut3, Axis, s};
 
+use super::backward::Backward;
+use super::forward::Forward;
+use super::lanes::{Lanes, Rows};
 use super::recurrence::Recurrence;
 use super::segments::{CHUNK, chunks, segment, segments};
 use super::source::{Source, Stream};
-use super::work::{Backward, Forward, Lanes, MOST_AT_ONCE, Rows};
 use crate::element::Element;
 use crate::elementwise::Item;
 use crate::elementwise::evaluation::{BLOCK, LANES};
+use crate::elementwise::groups::MOST_AT_ONCE;
 use crate::elementwise::recorded::WIDTH;
 use crate::parallel::{each_part, shares, worth};
 

@@ -89,7 +89,7 @@ fn same_as_dual_numbers<T: Element>() {
     let call = |[x, y]: [Recorded<T>; 2]| -> [Recorded<T>; COUNT] {
         functions(x, y).try_into().expect("all functions")
     };
-    let found = values([(&x, false), (&y, false)], call).expect("no branches");
+    let found = values([&x, &y], call).expect("no branches");
     for lane in 0..WIDTH {
         let [x, y] = [x[lane], y[lane]].map(T::Number::of);
         for (function, value) in functions(Dual::<_, 0>::constant(x), Dual::constant(y))
@@ -152,25 +152,25 @@ fn recorded_functions_have_the_values_and_slopes_of_dual_numbers() {
 #[test]
 fn lanes_that_take_different_branches_are_found() {
     let branch = |[x]: [Recorded<f64>; 1]| [if x > 0.5 { x * 2.0 } else { x }];
-    assert!(values([(&[0.1, 0.2], false)], branch).is_some());
-    assert!(values([(&[0.7, 0.9], false)], branch).is_some());
-    assert!(values([(&[0.1, 0.9], false)], branch).is_none());
+    assert!(values([&[0.1, 0.2]], branch).is_some());
+    assert!(values([&[0.7, 0.9]], branch).is_some());
+    assert!(values([&[0.1, 0.9]], branch).is_none());
     let compared = |[x]: [Recorded<f64>; 1]| {
         [x.partial_cmp(&0.5)
             .map_or(x, |order| x * f64::from(order as i8))]
     };
-    assert!(values([(&[0.1, 0.9], false)], compared).is_none());
-    assert!(values([(&[0.1, f64::NAN], false)], compared).is_none());
+    assert!(values([&[0.1, 0.9]], compared).is_none());
+    assert!(values([&[0.1, f64::NAN]], compared).is_none());
     let plain = |[x]: [Recorded<f64>; 1]| [x * plain(x)];
-    assert!(values([(&[0.1, 0.1], false)], plain).is_some());
-    assert!(values([(&[0.1, 0.2], false)], plain).is_none());
+    assert!(values([&[0.1, 0.1]], plain).is_some());
+    assert!(values([&[0.1, 0.2]], plain).is_none());
 }
 
 #[test]
 fn too_many_operations_are_not_recorded() {
     let many = |count: usize| move |[x]: [Recorded<f64>; 1]| [(0..count).fold(x, |x, _| x + 1.0)];
-    assert_eq!(values([(&[0.5], false)], many(8000)).unwrap()[0][0], 8000.5);
-    assert!(values([(&[0.5], false)], many(9000)).is_none());
+    assert_eq!(values([&[0.5]], many(8000)).unwrap()[0][0], 8000.5);
+    assert!(values([&[0.5]], many(9000)).is_none());
 }
 
 #[test]

@@ -1,11 +1,10 @@
-//! The loops over some steps of a block of lanes.
+//! Some steps backward: the adjoints before them and the derivatives of the pairing.
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-use ndarray::{ArrayViewMut2, Axis};
-
+use super::lanes::{Lanes, Rows, block, block_mut, replace};
 use super::source::Stream;
 use crate::element::Element;
 use crate::element::number::Number;
@@ -13,82 +12,14 @@ use crate::element::real::Real;
 use crate::elementwise::Formula;
 use crate::elementwise::dual::Dual;
 use crate::elementwise::each::each;
-use crate::elementwise::entries::{Elements, Place};
+use crate::elementwise::entries::Place;
 use crate::elementwise::evaluation::BLOCK;
+use crate::elementwise::groups::{MOST_AT_ONCE, WIDEST};
 use crate::elementwise::order::Order;
-use crate::elementwise::recorded::{WIDTH, recorded, tape, values};
+use crate::elementwise::recorded::{recorded, tape};
 use crate::elementwise::terms::Terms;
 use crate::elementwise::work::{Block, Input, write};
 use crate::loops::wide::{Loop, compiled};
-
-/// A result that has a row of lanes for each step, in the order in which steps are computed.
-pub(super) type Rows<'a, T> = ArrayViewMut2<'a, MaybeUninit<T>>;
-
-/// The lanes of a block.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Lanes {
-    pub(super) length: usize,
-    /// The length up to a multiple of the elements of a register.
-    pub(super) padded: usize,
-}
-
-impl Lanes {
-    /// Returns the places of the lanes.
-    #[inline(always)]
-    fn places(self) -> impl Iterator<Item = Place> {
-        assert!(self.padded <= BLOCK, "a block");
-        (0..self.padded).map(Place)
-    }
-
-    /// Returns the places of the lanes of each recording.
-    #[inline(always)]
-    fn parts(self) -> impl Iterator<Item = Range<usize>> {
-        let parts = (0..self.padded).step_by(WIDTH);
-        parts.map(move |first| first..self.padded.min(first + WIDTH))
-    }
-
-    fn elements(self) -> Elements {
-        Elements {
-            first: 0,
-            count: self.length,
-        }
-    }
-
-    /// Copies a block to a row of a result.
-    #[inline(always)]
-    fn copy<T: Copy>(self, block: &Block<T>, rows: &mut Rows<'_, T>, row: usize) {
-        let mut row = rows.index_axis_mut(Axis(0), row);
-        match row.as_slice_mut() {
-            Some(slice) => match slice.first_chunk_mut() {
-                // Of a length that the compiler knows.
-                Some(whole) => *whole = *block,
-                None => slice.copy_from_slice(&block[..self.length]),
-            },
-            None => {
-                // No iterator over the block: to compare its address would let the compiler take it for an input.
-                for (at, element) in row.iter_mut().enumerate() {
-                    *element = block[at];
-                }
-            }
-        }
-    }
-}
-
-/// Some steps forward.
-#[derive(Debug)]
-pub struct Forward<'a, 'b, T> {
-    pub(super) lanes: Lanes,
-    /// The steps, in the order in which they are computed.
-    pub(super) steps: Range<usize>,
-    /// The inputs, component after component. Those of states are not used.
-    pub(super) inputs: &'a [Stream<'a, T>],
-    /// The states before the steps, a block for each component of each; then those after the steps.
-    pub(super) states: &'a mut [T],
-    /// Room for the states before each step, if they are needed.
-    pub(super) trail: &'a mut [T],
-    /// The outputs that are wanted, component after component.
-    pub(super) results: &'a mut [Option<Rows<'b, T>>],
-}
 
 /// Some steps backward.
 #[derive(Debug)]
@@ -110,213 +41,6 @@ pub struct Backward<'a, 'b, T> {
     pub(super) of_shared: &'a mut [T],
 }
 
-/// The elements of a block, as a loop reads them.
-#[inline(always)]
-fn block<T: Copy>(blocks: &[T], index: usize) -> &[T; BLOCK] {
-    // INVARIANT: `run` makes whole blocks.
-    blocks[index * BLOCK..].first_chunk().expect("a block")
-}
-
-#[inline(always)]
-fn block_mut<T: Copy>(blocks: &mut [T], index: usize) -> &mut [T; BLOCK] {
-    // INVARIANT: `run` makes whole blocks.
-    blocks[index * BLOCK..].first_chunk_mut().expect("a block")
-}
-
-/// The loop of [`Forward`].
-pub(super) struct ForwardWork<
-    'a,
-    'b,
-    T,
-    F,
-    D,
-    const I: usize,
-    const O: usize,
-    const S: usize,
-    const OUTPUTS: bool,
-> {
-    formula: &'a F,
-    run: Forward<'a, 'b, T>,
-    of: PhantomData<D>,
-}
-
-impl<'a, 'b, T, F, D, const I: usize, const O: usize, const S: usize, const OUTPUTS: bool>
-    ForwardWork<'a, 'b, T, F, D, I, O, S, OUTPUTS>
-{
-    pub(super) fn new(formula: &'a F, run: Forward<'a, 'b, T>) -> Self {
-        Self {
-            formula,
-            run,
-            of: PhantomData,
-        }
-    }
-}
-
-impl<T, F, D, const I: usize, const O: usize, const S: usize, const OUTPUTS: bool> Loop
-    for ForwardWork<'_, '_, T, F, D, I, O, S, OUTPUTS>
-where
-    T: Element,
-    F: Formula<I, O>,
-    D: Order,
-{
-    #[inline(always)]
-    fn run(self) {
-        let Self { formula, run, .. } = self;
-        let lanes = run.lanes;
-        let mut states = D::filled([[T::zero(); BLOCK]; S]);
-        for component in 0..D::COUNT {
-            for state in 0..S {
-                states.as_mut()[component][state] = *block(run.states, component * S + state);
-            }
-        }
-        let is_recorded = const { I > MOST_AT_ONCE && D::COUNT == 1 };
-        // Of the outputs. The states are replaced where they are: a lane reads its own before it writes them.
-        let mut results = D::filled([[MaybeUninit::uninit(); BLOCK]; O]);
-        for (index, step) in run.steps.clone().enumerate() {
-            if !run.trail.is_empty() {
-                let rows = run.trail.chunks_exact_mut(lanes.padded);
-                let mut rows = rows.skip(index * D::COUNT * S);
-                for component in 0..D::COUNT {
-                    for state in 0..S {
-                        if let Some(row) = rows.next() {
-                            row.copy_from_slice(&states.as_ref()[component][state][..lanes.padded]);
-                        }
-                    }
-                }
-            }
-            let mut x = D::filled([Input::<T>(&[]); I]);
-            for component in 0..D::COUNT {
-                for input in S..I {
-                    let stream = run.inputs[component * I + input];
-                    x.as_mut()[component][input] = Input(stream.row(index, lanes.padded));
-                }
-            }
-            let entries = formula.entries(lanes.elements());
-            let mut here = Here {
-                formula,
-                entries: &entries,
-                inputs: &x,
-                states: &mut states,
-                results: &mut results,
-                of: PhantomData::<D>,
-            };
-            if is_recorded {
-                here.recorded::<OUTPUTS>(lanes);
-            } else {
-                here.each::<OUTPUTS>(lanes.places());
-            }
-            for component in 0..D::COUNT {
-                for output in 0..if OUTPUTS { O - S } else { 0 } {
-                    if let Some(rows) = &mut run.results[component * (O - S) + output] {
-                        lanes.copy(&results.as_ref()[component][S + output], rows, step);
-                    }
-                }
-            }
-        }
-        for component in 0..D::COUNT {
-            for state in 0..S {
-                *block_mut(run.states, component * S + state) = states.as_ref()[component][state];
-            }
-        }
-    }
-}
-
-/// One step forward, of a block of lanes.
-struct Here<'a, 'b, T, F, D, const I: usize, const O: usize, const S: usize>
-where
-    T: Element,
-    F: Formula<I, O>,
-    D: Order,
-{
-    formula: &'a F,
-    entries: &'a F::Entries,
-    inputs: &'a D::Of<[Input<'b, T>; I]>,
-    states: &'a mut D::Of<[[T; BLOCK]; S]>,
-    results: &'a mut D::Of<[Block<T>; O]>,
-    of: PhantomData<D>,
-}
-
-impl<T, F, D, const I: usize, const O: usize, const S: usize> Here<'_, '_, T, F, D, I, O, S>
-where
-    T: Element,
-    F: Formula<I, O>,
-    D: Order,
-{
-    #[inline(always)]
-    fn each<const OUTPUTS: bool>(&mut self, places: impl Iterator<Item = Place>) {
-        let zero = Dual::<T::Number, 0>::constant(T::Number::from(0.0));
-        for at in places {
-            let mut numbers = [D::filled(zero); I];
-            each!(input < I => {
-                each!(component < D::COUNT => {
-                    // SAFETY: a place of this block; the input has one for each.
-                    #[expect(unsafe_code, reason = "see `Input`")]
-                    let value = unsafe {
-                        if input < S {
-                            *self.states.as_ref()[component][input].get_unchecked(at.0)
-                        } else {
-                            self.inputs.as_ref()[component][input].at(at)
-                        }
-                    };
-                    numbers[input].as_mut()[component] = Dual::constant(T::Number::of(value));
-                });
-            });
-            let computed = D::call(self.formula, self.entries, at, numbers);
-            each!(result < if OUTPUTS { O } else { S } => {
-                each!(component < D::COUNT => {
-                    let value = computed[result].as_ref()[component].value.element();
-                    if result < S {
-                        replace(&mut self.states.as_mut()[component][result], at, value);
-                    } else {
-                        write(&mut self.results.as_mut()[component][result], at, value);
-                    }
-                });
-            });
-        }
-    }
-
-    /// Computes values alone, by recordings of the formula.
-    #[inline(always)]
-    fn recorded<const OUTPUTS: bool>(&mut self, lanes: Lanes) {
-        for places in lanes.parts() {
-            let inputs = std::array::from_fn(|input| {
-                let elements = if input < S {
-                    &self.states.as_ref()[0][input][places.clone()]
-                } else {
-                    &self.inputs.as_ref()[0][input].0[places.clone()]
-                };
-                (elements, false)
-            });
-            let at = Place(places.start);
-            let call = |numbers| self.formula.at(self.entries, at, numbers);
-            let Some(found) = values(inputs, call) else {
-                self.each::<OUTPUTS>(places.map(Place));
-                continue;
-            };
-            for (result, found) in found.iter().enumerate() {
-                let found = &found[..places.len()];
-                if result < S {
-                    self.states.as_mut()[0][result][places.clone()].copy_from_slice(found);
-                } else {
-                    let results = &mut self.results.as_mut()[0][result][places.clone()];
-                    for (element, &found) in results.iter_mut().zip(found) {
-                        element.write(found);
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// Replaces an element of a block.
-#[inline(always)]
-fn replace<T>(block: &mut [T; BLOCK], at: Place, element: T) {
-    // SAFETY: places are less than the length of a block.
-    #[expect(unsafe_code, reason = "see `Input`")]
-    let place = unsafe { block.get_unchecked_mut(at.0) };
-    *place = element;
-}
-
 /// A choice of the inputs that are variables.
 pub(super) trait Variables {
     /// Returns the place of an input among the variables.
@@ -335,12 +59,6 @@ impl<const S: usize, const X: usize, const STEPS: bool, const SHARED: bool> Vari
         if is_variable { Some(input) } else { None }
     }
 }
-
-/// The most inputs that one loop has as variables all at once.
-pub(super) const MOST_AT_ONCE: usize = 12;
-
-/// The number of variables of a group: so many tangents beside a value stay in registers.
-const WIDEST: usize = 4;
 
 /// The inputs of a group, where there are more than [`MOST_AT_ONCE`].
 struct Group<const INDEX: usize>;
@@ -425,7 +143,7 @@ where
                     gradients.as_mut()[component][output] = Input(stream.row(index, lanes.padded));
                 }
             }
-            let lane = Lane {
+            let lane = StepBackward {
                 formula,
                 lanes,
                 inputs: &x,
@@ -449,7 +167,7 @@ where
             } else {
                 if const { D::COUNT == 1 } {
                     for places in lanes.parts() {
-                        let lane = Lane { places, ..lane };
+                        let lane = StepBackward { places, ..lane };
                         if !lane.recorded::<S, X>(sums, is_wanted) {
                             lane.in_groups::<S, X>(sums, is_wanted);
                         }
@@ -517,7 +235,7 @@ impl<T: Element, D: Order, const I: usize, const S: usize> Derivatives<T, D, I, 
 }
 
 /// One step backward, of a block of lanes.
-struct Lane<'a, 'b, T, F, D: Order, const I: usize, const O: usize>
+struct StepBackward<'a, 'b, T, F, D: Order, const I: usize, const O: usize>
 where
     T: Copy,
 {
@@ -530,7 +248,7 @@ where
     of: PhantomData<D>,
 }
 
-impl<T, F, D, const I: usize, const O: usize> Lane<'_, '_, T, F, D, I, O>
+impl<T, F, D, const I: usize, const O: usize> StepBackward<'_, '_, T, F, D, I, O>
 where
     T: Element,
     F: Formula<I, O>,
@@ -692,7 +410,7 @@ struct GroupWork<
     const X: usize,
     const INDEX: usize,
 > {
-    lane: &'l Lane<'a, 'b, T, F, D, I, O>,
+    lane: &'l StepBackward<'a, 'b, T, F, D, I, O>,
     sums: &'l mut Derivatives<T, D, I, S>,
 }
 

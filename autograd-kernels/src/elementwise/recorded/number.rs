@@ -1,264 +1,15 @@
-//! Numbers of some lanes at once, whose operations are recorded for a pass backward.
-//!
-//! Dual numbers carry a tangent for each variable, which pays for few: the compiler then holds all of them in registers.
-//! A formula of many numbers, as with rows of states and weights, is recorded instead: each operation is a loop over the
-//! lanes of a block, which keeps the value and the slopes, and the gradients with respect to all inputs follow from one
-//! pass over the operations in reverse. The slopes are those of dual numbers, of each operation alone.
-//!
-//! The lanes of a number must take the same branches. Where a comparison has different results, the block is said to be
-//! divided, and its lanes are computed with dual numbers.
+//! The operators and functions of recorded numbers.
 
-use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::iter::Sum;
-use std::mem::MaybeUninit;
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
-use std::thread::LocalKey;
 
-use super::dual::Dual;
-use super::each::each;
+use super::tape::{Lanes, Recorded, Slope, Tape, WIDTH, tape};
+use crate::element::Element;
 use crate::element::number::Number;
 use crate::element::real::{Real, sealed};
-use crate::element::{Any, Element, ElementType, Family};
+use crate::elementwise::dual::Dual;
 use crate::loops::wide::{Loop, compiled};
-
-/// The lanes of a number: few enough that the values of some hundred operations stay in the second cache.
-pub(crate) const WIDTH: usize = 64;
-
-/// The most operations, some ten megabytes: a loop in a formula may have more.
-const MOST: usize = 1 << 13;
-
-/// One element for each lane.
-pub(crate) type Lanes<T> = [T; WIDTH];
-
-/// The operations that were recorded on this thread.
-#[derive(Debug)]
-pub(crate) struct Tape<T> {
-    /// The values and the slopes of operations, and room for more: what was written once is not cleared.
-    blocks: Vec<Lanes<T>>,
-    used: usize,
-    operations: Vec<Operation<T>>,
-    adjoints: Vec<Lanes<T>>,
-    /// Whether a comparison had different results, or there are too many operations to record.
-    is_divided: bool,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Operation<T> {
-    value: usize,
-    /// Whether it depends on an input whose gradient is wanted.
-    is_live: bool,
-    /// The operands, each with the slope along it.
-    operands: [Option<(usize, Slope<T>)>; 2],
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Slope<T> {
-    /// The same for all lanes.
-    Number(T),
-    /// A block.
-    Block(usize),
-}
-
-impl<T> Tape<T> {
-    pub(crate) const fn new() -> Self {
-        Self {
-            blocks: Vec::new(),
-            used: 0,
-            operations: Vec::new(),
-            adjoints: Vec::new(),
-            is_divided: false,
-        }
-    }
-}
-
-impl<T: Element> Tape<T> {
-    /// Forgets all operations.
-    pub(crate) fn clear(&mut self) {
-        self.used = 0;
-        self.operations.clear();
-        self.is_divided = false;
-    }
-
-    pub(crate) fn is_divided(&self) -> bool {
-        self.is_divided
-    }
-
-    /// Adds an input with these elements, of which there is one at least. The last one is repeated.
-    pub(crate) fn input(&mut self, elements: &[T], is_wanted: bool) -> Recorded<T> {
-        let value = self.add_blocks([], |[], [lanes]| {
-            let (first, rest) = lanes.split_at_mut(elements.len());
-            first.copy_from_slice(elements);
-            rest.fill(elements[elements.len() - 1]);
-        });
-        self.add(value, is_wanted, [None, None])
-    }
-
-    /// Adds blocks for `N` results of some numbers, all of which `fill` writes. Returns the number of the first one.
-    #[inline]
-    fn add_blocks<const I: usize, const N: usize>(
-        &mut self,
-        numbers: [Recorded<T>; I],
-        fill: impl FnOnce([&Lanes<T>; I], &mut [Lanes<T>; N]),
-    ) -> usize {
-        let first = self.used;
-        self.used += N;
-        if self.blocks.len() < self.used {
-            self.blocks.resize(self.used, [T::zero(); WIDTH]);
-        }
-        let (before, results) = self.blocks.split_at_mut(first);
-        let mut constants = [const { MaybeUninit::<Lanes<T>>::uninit() }; I];
-        let mut constants = constants.iter_mut();
-        let inputs = numbers.map(|number| match number {
-            Recorded::Operation(index) => &before[self.operations[index].value],
-            // INVARIANT: there is room for each.
-            Recorded::Constant(value) => constants.next().expect("room").write([value; WIDTH]),
-        });
-        // INVARIANT: there are as many blocks, as was just seen to.
-        fill(inputs, results.first_chunk_mut().expect("the blocks"));
-        first
-    }
-
-    fn add(
-        &mut self,
-        value: usize,
-        is_live: bool,
-        operands: [Option<(usize, Slope<T>)>; 2],
-    ) -> Recorded<T> {
-        if self.operations.len() == MOST {
-            self.is_divided = true;
-            self.used = value;
-            return Recorded::Constant(self.blocks[value][0]);
-        }
-        self.operations.push(Operation {
-            value,
-            is_live,
-            operands,
-        });
-        Recorded::Operation(self.operations.len() - 1)
-    }
-
-    fn lanes(&self, number: Recorded<T>) -> Lanes<T> {
-        match number {
-            Recorded::Constant(value) => [value; WIDTH],
-            Recorded::Operation(index) => self.blocks[self.operations[index].value],
-        }
-    }
-
-    /// Returns a number as a slope.
-    fn slope(&self, number: Recorded<T>) -> Slope<T> {
-        match number {
-            Recorded::Constant(value) => Slope::Number(value),
-            Recorded::Operation(index) => Slope::Block(self.operations[index].value),
-        }
-    }
-
-    fn is_live(&self, number: Recorded<T>) -> bool {
-        match number {
-            Recorded::Constant(_) => false,
-            Recorded::Operation(index) => self.operations[index].is_live,
-        }
-    }
-
-    /// Returns the operand of an operation, with its slope, if gradients pass through it.
-    fn operand(&self, number: Recorded<T>, slope: Slope<T>) -> Option<(usize, Slope<T>)> {
-        match number {
-            Recorded::Operation(index) if self.operations[index].is_live => Some((index, slope)),
-            _ => None,
-        }
-    }
-
-    /// Computes the gradients of the sum of some numbers, each times those of its lanes that are given, and calls `each`
-    /// with the number of each input and its gradients: of the inputs that were wanted, and were added first.
-    #[inline(always)]
-    pub(crate) fn pull<'g>(
-        &mut self,
-        numbers: &[Recorded<T>],
-        gradients: impl Fn(usize) -> &'g [T],
-        inputs: usize,
-        mut each: impl FnMut(usize, &Lanes<T>),
-    ) where
-        T: 'g,
-    {
-        self.adjoints.clear();
-        self.adjoints
-            .resize(self.operations.len(), [T::zero(); WIDTH]);
-        for (place, &number) in numbers.iter().enumerate() {
-            if let Recorded::Operation(index) = number {
-                let gradients = gradients(place);
-                for (adjoint, &gradient) in self.adjoints[index].iter_mut().zip(gradients) {
-                    *adjoint += gradient;
-                }
-            }
-        }
-        for (index, operation) in self.operations.iter().enumerate().rev() {
-            let (before, rest) = self.adjoints.split_at_mut(index);
-            for (operand, slope) in operation.operands.into_iter().flatten() {
-                match slope {
-                    Slope::Number(slope) => add_number(&mut before[operand], &rest[0], slope),
-                    Slope::Block(slope) => {
-                        add_products(&mut before[operand], &rest[0], &self.blocks[slope]);
-                    }
-                }
-            }
-        }
-        for input in 0..inputs {
-            if self.operations[input].is_live {
-                each(input, &self.adjoints[input]);
-            }
-        }
-    }
-}
-
-#[inline(always)]
-fn add_number<T: Element>(to: &mut Lanes<T>, adjoint: &Lanes<T>, slope: T) {
-    for lane in 0..WIDTH {
-        to[lane] += adjoint[lane] * slope;
-    }
-}
-
-/// Adds products. A gradient of 0 passes no slope on, even if it is infinite: a lane may be there that a maximum did not
-/// choose.
-#[inline(always)]
-fn add_products<T: Element>(to: &mut Lanes<T>, adjoint: &Lanes<T>, slope: &Lanes<T>) {
-    for lane in 0..WIDTH {
-        let product = adjoint[lane] * slope[lane];
-        to[lane] += if adjoint[lane] == T::zero() {
-            T::zero()
-        } else {
-            product
-        };
-    }
-}
-
-/// A number of all lanes of a block: a constant, or the operation of the thread's tape that computed it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Recorded<T> {
-    Constant(T),
-    Operation(usize),
-}
-
-thread_local! {
-    static SINGLE: RefCell<Tape<f32>> = const { RefCell::new(Tape::new()) };
-    static DOUBLE: RefCell<Tape<f64>> = const { RefCell::new(Tape::new()) };
-}
-
-/// The tapes of both element types.
-struct Tapes;
-
-impl Family for Tapes {
-    type Of<T: Element> = &'static LocalKey<RefCell<Tape<T>>>;
-}
-
-/// Returns the thread's tape of an element type.
-pub(crate) fn tape<T: Element>() -> &'static LocalKey<RefCell<Tape<T>>> {
-    let tape = match T::TYPE {
-        ElementType::F32 => Any::F32(&SINGLE),
-        ElementType::F64 => Any::F64(&DOUBLE),
-    };
-    // INVARIANT: it is of the type that was asked for.
-    T::from_any::<Tapes>(tape).expect("the same type")
-}
 
 /// A function of two numbers, lane by lane, without slopes.
 struct Values<'a, T, F> {
@@ -311,7 +62,7 @@ impl<T: Element, F: Fn(Dual<T::Number, 1>) -> Dual<T::Number, 1>, const N: usize
                 if let [slope] = &mut slopes[..] {
                     let result = f(Dual::variable(number, 0));
                     value[lane] = result.value.element();
-                    slope[lane] = slope_of(&result, 0);
+                    slope[lane] = result.signed(0).element();
                 } else {
                     value[lane] = f(Dual::constant(number)).value.element();
                 }
@@ -357,22 +108,14 @@ where
                 let result = f(number(x[lane], 0, X), number(y[lane], 1, Y));
                 value[lane] = result.value.element();
                 if X {
-                    of_x[lane] = slope_of(&result, 0);
+                    of_x[lane] = result.signed(0).element();
                 }
                 if Y {
-                    of_y[lane] = slope_of(&result, 1);
+                    of_y[lane] = result.signed(1).element();
                 }
             }
         }
         each::<T, X, Y>(self.x, self.y, self.value, self.slopes, &self.f);
-    }
-}
-
-#[inline(always)]
-fn slope_of<T: Element, const N: usize>(number: &Dual<T::Number, N>, index: usize) -> T {
-    match number.tangent(index) {
-        Some(slope) => slope.element(),
-        None => T::zero(),
     }
 }
 
@@ -405,7 +148,7 @@ impl<T: Element> Recorded<T> {
                 })
             };
             let operand = tape.operand(self, Slope::Block(value + 1));
-            tape.add(value, operand.is_some(), [operand, None])
+            tape.add(value, [operand, None])
         })
     }
 
@@ -444,7 +187,7 @@ impl<T: Element> Recorded<T> {
                 tape.operand(self, Slope::Block(value + 1)),
                 tape.operand(other, Slope::Block(value + 2)),
             ];
-            tape.add(value, live.contains(&true), operands)
+            tape.add(value, operands)
         })
     }
 
@@ -469,8 +212,7 @@ impl<T: Element> Recorded<T> {
             });
             let [of_x, of_y] = slopes(tape);
             let operands = [tape.operand(self, of_x), tape.operand(other, of_y)];
-            let is_live = operands.iter().any(Option::is_some);
-            tape.add(value, is_live, operands)
+            tape.add(value, operands)
         })
     }
 
@@ -716,32 +458,4 @@ impl<T: Element> Real for Recorded<T> {
             |x, max| if x > max { max } else { x },
         )
     }
-}
-
-/// Returns the results of a formula that is computed by `call`, recorded on a tape that was cleared.
-pub(crate) fn recorded<T: Element, const I: usize, const O: usize>(
-    inputs: [(&[T], bool); I],
-    call: impl FnOnce([Recorded<T>; I]) -> [Recorded<T>; O],
-) -> [Recorded<T>; O] {
-    let mut numbers = [Recorded::Constant(T::zero()); I];
-    tape().with_borrow_mut(|tape: &mut Tape<T>| {
-        tape.clear();
-        each!(input < I => {
-            let (elements, is_wanted) = inputs[input];
-            numbers[input] = tape.input(elements, is_wanted);
-        });
-    });
-    call(numbers)
-}
-
-/// Returns the values of the results of a formula that is computed by `call`, if all lanes took the same branches.
-pub(crate) fn values<T: Element, const I: usize, const O: usize>(
-    inputs: [(&[T], bool); I],
-    call: impl FnOnce([Recorded<T>; I]) -> [Recorded<T>; O],
-) -> Option<[Lanes<T>; O]> {
-    let results = recorded(inputs, call);
-    tape().with_borrow(|tape: &Tape<T>| {
-        let lanes = || results.map(|result| tape.lanes(result));
-        (!tape.is_divided).then(lanes)
-    })
 }

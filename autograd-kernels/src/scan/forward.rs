@@ -1,0 +1,220 @@
+//! Some steps forward: the states after them and their outputs.
+
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+use std::ops::Range;
+
+use super::lanes::{Lanes, Rows, block, block_mut, replace};
+use super::source::Stream;
+use crate::element::Element;
+use crate::element::number::Number;
+use crate::elementwise::Formula;
+use crate::elementwise::dual::Dual;
+use crate::elementwise::each::each;
+use crate::elementwise::entries::Place;
+use crate::elementwise::evaluation::BLOCK;
+use crate::elementwise::groups::MOST_AT_ONCE;
+use crate::elementwise::order::Order;
+use crate::elementwise::recorded::values;
+use crate::elementwise::work::{Block, Input, write};
+use crate::loops::wide::Loop;
+
+/// Some steps forward.
+#[derive(Debug)]
+pub struct Forward<'a, 'b, T> {
+    pub(super) lanes: Lanes,
+    /// The steps, in the order in which they are computed.
+    pub(super) steps: Range<usize>,
+    /// The inputs, component after component. Those of states are not used.
+    pub(super) inputs: &'a [Stream<'a, T>],
+    /// The states before the steps, a block for each component of each; then those after the steps.
+    pub(super) states: &'a mut [T],
+    /// Room for the states before each step, if they are needed.
+    pub(super) trail: &'a mut [T],
+    /// The outputs that are wanted, component after component.
+    pub(super) results: &'a mut [Option<Rows<'b, T>>],
+}
+
+/// The loop of [`Forward`].
+pub(super) struct ForwardWork<
+    'a,
+    'b,
+    T,
+    F,
+    D,
+    const I: usize,
+    const O: usize,
+    const S: usize,
+    const OUTPUTS: bool,
+> {
+    formula: &'a F,
+    run: Forward<'a, 'b, T>,
+    of: PhantomData<D>,
+}
+
+impl<'a, 'b, T, F, D, const I: usize, const O: usize, const S: usize, const OUTPUTS: bool>
+    ForwardWork<'a, 'b, T, F, D, I, O, S, OUTPUTS>
+{
+    pub(super) fn new(formula: &'a F, run: Forward<'a, 'b, T>) -> Self {
+        Self {
+            formula,
+            run,
+            of: PhantomData,
+        }
+    }
+}
+
+impl<T, F, D, const I: usize, const O: usize, const S: usize, const OUTPUTS: bool> Loop
+    for ForwardWork<'_, '_, T, F, D, I, O, S, OUTPUTS>
+where
+    T: Element,
+    F: Formula<I, O>,
+    D: Order,
+{
+    #[inline(always)]
+    fn run(self) {
+        let Self { formula, run, .. } = self;
+        let lanes = run.lanes;
+        let mut states = D::filled([[T::zero(); BLOCK]; S]);
+        for component in 0..D::COUNT {
+            for state in 0..S {
+                states.as_mut()[component][state] = *block(run.states, component * S + state);
+            }
+        }
+        let is_recorded = const { I > MOST_AT_ONCE && D::COUNT == 1 };
+        // Of the outputs. The states are replaced where they are: a lane reads its own before it writes them.
+        let mut results = D::filled([[MaybeUninit::uninit(); BLOCK]; O]);
+        for (index, step) in run.steps.clone().enumerate() {
+            if !run.trail.is_empty() {
+                let rows = run.trail.chunks_exact_mut(lanes.padded);
+                let mut rows = rows.skip(index * D::COUNT * S);
+                for component in 0..D::COUNT {
+                    for state in 0..S {
+                        if let Some(row) = rows.next() {
+                            row.copy_from_slice(&states.as_ref()[component][state][..lanes.padded]);
+                        }
+                    }
+                }
+            }
+            let mut x = D::filled([Input::<T>(&[]); I]);
+            for component in 0..D::COUNT {
+                for input in S..I {
+                    let stream = run.inputs[component * I + input];
+                    x.as_mut()[component][input] = Input(stream.row(index, lanes.padded));
+                }
+            }
+            let entries = formula.entries(lanes.elements());
+            let mut step_forward = StepForward {
+                formula,
+                entries: &entries,
+                inputs: &x,
+                states: &mut states,
+                results: &mut results,
+                of: PhantomData::<D>,
+            };
+            if is_recorded {
+                step_forward.recorded::<OUTPUTS>(lanes);
+            } else {
+                step_forward.each::<OUTPUTS>(lanes.places());
+            }
+            for component in 0..D::COUNT {
+                for output in 0..if OUTPUTS { O - S } else { 0 } {
+                    if let Some(rows) = &mut run.results[component * (O - S) + output] {
+                        lanes.copy(&results.as_ref()[component][S + output], rows, step);
+                    }
+                }
+            }
+        }
+        for component in 0..D::COUNT {
+            for state in 0..S {
+                *block_mut(run.states, component * S + state) = states.as_ref()[component][state];
+            }
+        }
+    }
+}
+
+/// One step forward, of a block of lanes.
+struct StepForward<'a, 'b, T, F, D, const I: usize, const O: usize, const S: usize>
+where
+    T: Element,
+    F: Formula<I, O>,
+    D: Order,
+{
+    formula: &'a F,
+    entries: &'a F::Entries,
+    inputs: &'a D::Of<[Input<'b, T>; I]>,
+    states: &'a mut D::Of<[[T; BLOCK]; S]>,
+    results: &'a mut D::Of<[Block<T>; O]>,
+    of: PhantomData<D>,
+}
+
+impl<T, F, D, const I: usize, const O: usize, const S: usize> StepForward<'_, '_, T, F, D, I, O, S>
+where
+    T: Element,
+    F: Formula<I, O>,
+    D: Order,
+{
+    #[inline(always)]
+    fn each<const OUTPUTS: bool>(&mut self, places: impl Iterator<Item = Place>) {
+        let zero = Dual::<T::Number, 0>::constant(T::Number::from(0.0));
+        for at in places {
+            let mut numbers = [D::filled(zero); I];
+            each!(input < I => {
+                each!(component < D::COUNT => {
+                    // SAFETY: a place of this block; the input has one for each.
+                    #[expect(unsafe_code, reason = "see `Input`")]
+                    let value = unsafe {
+                        if input < S {
+                            *self.states.as_ref()[component][input].get_unchecked(at.0)
+                        } else {
+                            self.inputs.as_ref()[component][input].at(at)
+                        }
+                    };
+                    numbers[input].as_mut()[component] = Dual::constant(T::Number::of(value));
+                });
+            });
+            let computed = D::call(self.formula, self.entries, at, numbers);
+            each!(result < if OUTPUTS { O } else { S } => {
+                each!(component < D::COUNT => {
+                    let value = computed[result].as_ref()[component].value.element();
+                    if result < S {
+                        replace(&mut self.states.as_mut()[component][result], at, value);
+                    } else {
+                        write(&mut self.results.as_mut()[component][result], at, value);
+                    }
+                });
+            });
+        }
+    }
+
+    /// Computes values alone, by recordings of the formula.
+    #[inline(always)]
+    fn recorded<const OUTPUTS: bool>(&mut self, lanes: Lanes) {
+        for places in lanes.parts() {
+            let inputs = std::array::from_fn(|input| {
+                if input < S {
+                    &self.states.as_ref()[0][input][places.clone()]
+                } else {
+                    &self.inputs.as_ref()[0][input].0[places.clone()]
+                }
+            });
+            let at = Place(places.start);
+            let call = |numbers| self.formula.at(self.entries, at, numbers);
+            let Some(found) = values(inputs, call) else {
+                self.each::<OUTPUTS>(places.map(Place));
+                continue;
+            };
+            for (result, found) in found.iter().enumerate() {
+                let found = &found[..places.len()];
+                if result < S {
+                    self.states.as_mut()[0][result][places.clone()].copy_from_slice(found);
+                } else {
+                    let results = &mut self.results.as_mut()[0][result][places.clone()];
+                    for (element, &found) in results.iter_mut().zip(found) {
+                        element.write(found);
+                    }
+                }
+            }
+        }
+    }
+}
