@@ -2,7 +2,7 @@
 //!
 //! Graves, *Sequence transduction with recurrent neural networks*, 2012, equations 16 to 18: α(t, u) is the logarithm of
 //! the probability to have emitted u labels in t steps, and a step emits any number of labels and then a blank. The
-//! number of labels is that of a row, a constant of the program: sequences with fewer have labels that no path needs.
+//! number of labels is that of a row, a constant of the program: a sequence with fewer is read at the place after its last.
 
 use pullback::ndarray::Array2;
 #[cfg(test)]
