@@ -686,8 +686,12 @@ impl Reader<'_> {
                         format!("rank `{parameter}`")
                     }
                 };
+                let needed = match more {
+                    0 => String::new(),
+                    _ => format!(": it needs {} lengths", rank + more),
+                };
                 let message = format!(
-                    "`{name}` has {rank_of_it}, for which {} given before, but this shape has {has}",
+                    "`{name}` has {rank_of_it}, for which {} given before{needed}, but this shape has {has}",
                     count(*rank, "length")
                 );
                 self.diagnostics.error(shape, message);
