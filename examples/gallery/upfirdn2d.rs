@@ -23,16 +23,11 @@ pub struct Upfirdn2d;
     sampling = Sampling { up: 2, down: 3, pad: [[2, 1], [0, 3]] },
 ))]
 impl Upfirdn2d {
-    #[forward(outputs(y), saves(shape))]
-    pub fn forward(
-        x: ArrayView2<f64>,
-        filter: &Array2<f64>,
-        sampling: Sampling,
-    ) -> (Array2<f64>, [usize; 2]) {
-        let shape = [x.nrows(), x.ncols()];
+    #[forward(outputs(y))]
+    pub fn forward(x: ArrayView2<f64>, filter: &Array2<f64>, sampling: Sampling) -> Array2<f64> {
         let [rows, columns] =
-            [0, 1].map(|axis| taps(shape[axis], filter.shape()[axis], sampling, axis));
-        let y = Array2::from_shape_fn((rows.len(), columns.len()), |(i, j)| {
+            [0, 1].map(|axis| taps(x.shape()[axis], filter.shape()[axis], sampling, axis));
+        Array2::from_shape_fn((rows.len(), columns.len()), |(i, j)| {
             let row = |(k, at): &(usize, usize)| -> f64 {
                 columns[j]
                     .iter()
@@ -40,8 +35,7 @@ impl Upfirdn2d {
                     .sum()
             };
             rows[i].iter().map(row).sum()
-        });
-        (y, shape)
+        })
     }
 
     #[backward(x)]
@@ -49,13 +43,13 @@ impl Upfirdn2d {
         grad_y: &Tensor2<f64>,
         filter: &Array2<f64>,
         sampling: Sampling,
-        shape: [usize; 2],
+        shape_x: &[usize],
     ) -> Tensor2<f64> {
         let Sampling { up, down, pad } = sampling;
         let back = |axis: usize| {
             let [filter, x, y] = [
                 filter.shape()[axis],
-                shape[axis] * up,
+                shape_x[axis] * up,
                 grad_y.shape()[axis] * down,
             ];
             let before = filter.cast_signed() - 1 - pad[axis][0];

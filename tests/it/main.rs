@@ -38,6 +38,7 @@ mod hooks;
 mod house;
 mod in_place;
 mod init;
+mod input_shapes;
 mod inputs;
 mod kinds;
 mod layers;

@@ -21,9 +21,9 @@ pub use crate::function::{
     Call, Dims, EdgeList, ForwardCall, Function, GradOutput, GradOutputs, InPlace, InputSignature,
     IntoDims, IntoGradient, IntoGradients, IntoLength, IntoOutput, IntoSource, IntoTangent,
     IntoTangents, Length, Lengths, Lists, Once, Order, Origin, OutputList, OutputShapes,
-    OutputSignature, Restore, Rule, SavedItem, SavedItems, SavedNumber, SavedSignature, SavedValue,
-    ShapeTable, Signature, attach, forward_panicked, forward_panicked_at, meta, nothing_computed,
-    record, record_at, shape_of, shapes_of, shapes_of_dims,
+    OutputSignature, Restore, Rule, SavedItem, SavedItems, SavedNumber, SavedShape, SavedSignature,
+    SavedValue, ShapeTable, Signature, attach, forward_panicked, forward_panicked_at, meta,
+    nothing_computed, record, record_at, shape_of, shapes_of, shapes_of_dims,
 };
 pub use crate::functional::ExampleError;
 pub use crate::functional::vmap::{BatchCall, BatchExample, BatchInput, BatchOutputs};

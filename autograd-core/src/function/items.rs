@@ -3,10 +3,10 @@
 //! Generated code saves `(first, (second, …, ()))`, one item for each entry of the signature's `saved`, each in an
 //! `Option`: an item that no gradient needs is not saved.
 
-use crate::function::{SavedNumber, SavedValue};
+use crate::function::{SavedNumber, SavedShape, SavedValue};
 use crate::saved::{Saved, SavedList};
 use crate::tape;
-use autograd_kernels::Element;
+use autograd_kernels::{Element, Shape};
 
 /// An item that a node can save: a tensor, a list of tensors, a value.
 #[doc(hidden)]
@@ -38,6 +38,12 @@ impl<V: 'static> SavedItem for SavedValue<V> {
 impl<V: Copy + Send + Sync + 'static> SavedItem for SavedNumber<V> {
     fn list(&self, note: &mut dyn FnMut(tape::SavedInfo, Option<usize>)) {
         note(tape::SavedInfo::value::<V>(None), None);
+    }
+}
+
+impl SavedItem for SavedShape {
+    fn list(&self, note: &mut dyn FnMut(tape::SavedInfo, Option<usize>)) {
+        note(tape::SavedInfo::value::<Shape>(None), None);
     }
 }
 

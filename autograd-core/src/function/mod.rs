@@ -26,7 +26,9 @@ pub use lists::Lists;
 pub use outputs::OutputList;
 pub use panics::{forward_panicked, forward_panicked_at, shapes_of};
 pub(crate) use record::output_edge;
-pub use record::{IntoOutput, Rule, SavedNumber, SavedValue, attach, meta, record, record_at};
+pub use record::{
+    IntoOutput, Rule, SavedNumber, SavedShape, SavedValue, attach, meta, record, record_at,
+};
 pub use shapes::{
     Dims, IntoDims, IntoLength, Length, Lengths, OutputShapes, ShapeTable, nothing_computed,
     shape_of, shapes_of_dims,

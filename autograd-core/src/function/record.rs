@@ -21,7 +21,7 @@ use crate::tape::{
 };
 use crate::tape::{Hooking, Hooks, call_new_hooks, run_with_hooks};
 use crate::tensor::Tensor;
-use autograd_kernels::Element;
+use autograd_kernels::{Element, Shape};
 
 /// The part of a node that all uses of one function share.
 #[derive(Debug)]
@@ -125,6 +125,31 @@ impl<V> Deref for SavedNumber<V> {
 impl<V> fmt::Debug for SavedNumber<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(std::any::type_name::<V>())
+    }
+}
+
+/// The saved shape of an input.
+#[derive(Clone)]
+pub struct SavedShape(Shape);
+
+impl SavedShape {
+    /// Saves the shape of `tensor`.
+    pub fn of<T: Element, D: Dimension>(tensor: &Tensor<T, D>) -> Self {
+        Self(tensor.to_shape())
+    }
+}
+
+impl Deref for SavedShape {
+    type Target = [usize];
+
+    fn deref(&self) -> &[usize] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for SavedShape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }
 

@@ -6,7 +6,7 @@ use ndarray::{Array, ArrayView, Dimension};
 
 use super::add_tangents;
 use crate::kernels::{self, Subscripts};
-use crate::{Element, Shape, custom_function, tensor::Tensor};
+use crate::{Element, custom_function, tensor::Tensor};
 
 /// The contraction of two tensors over axes with names, as [`kernels::contract`] computes it. Its
 /// gradients are contractions too.
@@ -25,20 +25,19 @@ impl<T: Element, D: Dimension, E: Dimension, F: Dimension> Contract<T, D, E, F> 
     ///
     /// # Panics
     /// If the shapes do not fit the names, or the rank of `shape` is not that of `F`.
-    #[forward(outputs(output), saves(from))]
+    #[forward]
     #[track_caller]
     pub fn forward(
         x: ArrayView<T, D>,
         y: ArrayView<T, E>,
         subscripts: &Subscripts,
         shape: &[usize],
-    ) -> (Array<T, F>, [Shape; 2]) {
-        let from = [x.shape(), y.shape()].map(Shape::from);
+    ) -> Array<T, F> {
         let output = kernels::contract(&x.into_dyn(), &y.into_dyn(), subscripts, shape);
         let Ok(output) = output.into_dimensionality() else {
             panic!("a contraction to shape {shape:?}, which does not have the rank of its type")
         };
-        (output, from)
+        output
     }
 
     #[backward(x)]
@@ -46,9 +45,9 @@ impl<T: Element, D: Dimension, E: Dimension, F: Dimension> Contract<T, D, E, F> 
         grad_output: &Tensor<T, F>,
         y: &Tensor<T, E>,
         subscripts: &Subscripts,
-        from: &[Shape; 2],
+        shape_x: &[usize],
     ) -> Tensor<T, D> {
-        Contract::apply(grad_output, y, &subscripts.of_x(), &from[0])
+        Contract::apply(grad_output, y, &subscripts.of_x(), shape_x)
     }
 
     #[backward(y)]
@@ -56,9 +55,9 @@ impl<T: Element, D: Dimension, E: Dimension, F: Dimension> Contract<T, D, E, F> 
         grad_output: &Tensor<T, F>,
         x: &Tensor<T, D>,
         subscripts: &Subscripts,
-        from: &[Shape; 2],
+        shape_y: &[usize],
     ) -> Tensor<T, E> {
-        Contract::apply(x, grad_output, &subscripts.of_y(), &from[1])
+        Contract::apply(x, grad_output, &subscripts.of_y(), shape_y)
     }
 
     #[jvp]

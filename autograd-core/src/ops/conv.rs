@@ -45,9 +45,12 @@ fn flat<T: Element, D: Dimension>(image: Array4<T>, rank: usize) -> Array<T, D> 
     array.into_dimensionality().expect("three or four axes")
 }
 
-fn size<T>(image: &ArrayView4<'_, T>) -> [usize; 2] {
-    let (_, _, height, width) = image.dim();
-    [height, width]
+/// Returns the height and width of images of this shape; a signal has height 1.
+pub(super) fn size_of_images(shape: &[usize]) -> [usize; 2] {
+    match *shape {
+        [.., height, width] if shape.len() == 4 => [height, width],
+        _ => [1, shape[shape.len() - 1]],
+    }
 }
 
 /// The convolution of `x` with `weight`, plus a bias for each output, of tensors with four axes or with three. With
@@ -68,17 +71,17 @@ impl<T: Element, D: Dimension> Conv<T, D> {
     ///
     /// # Panics
     /// If shapes and options do not fit.
-    #[forward(outputs(output), saves(sizes))]
+    #[forward]
     #[track_caller]
     pub fn forward(
         x: ArrayView<T, D>,
         weight: ArrayView<T, D>,
         bias: Option<ArrayView1<T>>,
         options: ConvOptions<2>,
-    ) -> (Array<T, D>, [[usize; 2]; 2]) {
+    ) -> Array<T, D> {
         let ([x, weight], rank) = images(x, weight);
         let output = kernels::conv2d(&x, &weight, bias.as_ref(), &options);
-        (flat(output, rank), [size(&x), size(&weight)])
+        flat(output, rank)
     }
 
     #[backward(x)]
@@ -86,9 +89,9 @@ impl<T: Element, D: Dimension> Conv<T, D> {
         grad_output: &Tensor<T, D>,
         weight: &Tensor<T, D>,
         options: ConvOptions<2>,
-        sizes: [[usize; 2]; 2],
+        shape_x: &[usize],
     ) -> Tensor<T, D> {
-        ConvTranspose::apply(grad_output, weight, None, options, sizes[0])
+        ConvTranspose::apply(grad_output, weight, None, options, size_of_images(shape_x))
     }
 
     #[backward(weight)]
@@ -96,9 +99,9 @@ impl<T: Element, D: Dimension> Conv<T, D> {
         grad_output: &Tensor<T, D>,
         x: &Tensor<T, D>,
         options: ConvOptions<2>,
-        sizes: [[usize; 2]; 2],
+        shape_weight: &[usize],
     ) -> Tensor<T, D> {
-        ConvWeight::apply(x, grad_output, options, sizes[1])
+        ConvWeight::apply(x, grad_output, options, size_of_images(shape_weight))
     }
 
     #[backward(bias)]
@@ -140,7 +143,7 @@ impl<T: Element, D: Dimension> ConvTranspose<T, D> {
     ///
     /// # Panics
     /// If shapes and options do not fit, or a convolution of images of `size` does not have the shape of `x`.
-    #[forward(outputs(output), saves(kernel))]
+    #[forward]
     #[track_caller]
     pub fn forward(
         x: ArrayView<T, D>,
@@ -148,10 +151,10 @@ impl<T: Element, D: Dimension> ConvTranspose<T, D> {
         bias: Option<ArrayView1<T>>,
         options: ConvOptions<2>,
         size: [usize; 2],
-    ) -> (Array<T, D>, [usize; 2]) {
+    ) -> Array<T, D> {
         let ([x, weight], rank) = images(x, weight);
         let output = kernels::conv_transpose2d(&x, &weight, bias.as_ref(), &options, size);
-        (flat(output, rank), self::size(&weight))
+        flat(output, rank)
     }
 
     #[backward(x)]
@@ -168,9 +171,9 @@ impl<T: Element, D: Dimension> ConvTranspose<T, D> {
         grad_output: &Tensor<T, D>,
         x: &Tensor<T, D>,
         options: ConvOptions<2>,
-        kernel: [usize; 2],
+        shape_weight: &[usize],
     ) -> Tensor<T, D> {
-        ConvWeight::apply(grad_output, x, options, kernel)
+        ConvWeight::apply(grad_output, x, options, size_of_images(shape_weight))
     }
 
     #[backward(bias)]
@@ -213,17 +216,17 @@ impl<T: Element, D: Dimension> ConvWeight<T, D> {
     ///
     /// # Panics
     /// If shapes and options do not fit, or the convolution does not have the shape of `grad`.
-    #[forward(outputs(output), saves(input))]
+    #[forward]
     #[track_caller]
     pub fn forward(
         x: ArrayView<T, D>,
         grad: ArrayView<T, D>,
         options: ConvOptions<2>,
         size: [usize; 2],
-    ) -> (Array<T, D>, [usize; 2]) {
+    ) -> Array<T, D> {
         let ([x, grad], rank) = images(x, grad);
         let output = kernels::conv2d_weight(&x, &grad, &options, size);
-        (flat(output, rank), self::size(&x))
+        flat(output, rank)
     }
 
     #[backward(x)]
@@ -231,9 +234,9 @@ impl<T: Element, D: Dimension> ConvWeight<T, D> {
         grad_output: &Tensor<T, D>,
         grad: &Tensor<T, D>,
         options: ConvOptions<2>,
-        input: [usize; 2],
+        shape_x: &[usize],
     ) -> Tensor<T, D> {
-        ConvTranspose::apply(grad, grad_output, None, options, input)
+        ConvTranspose::apply(grad, grad_output, None, options, size_of_images(shape_x))
     }
 
     #[backward(grad)]

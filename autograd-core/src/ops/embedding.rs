@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use ndarray::{Array2, ArrayView2, Axis};
 
 use super::{IndexAdd, zeros};
-use crate::{Element, Shape, custom_function, kernels, tensor::Tensor2};
+use crate::{Element, custom_function, kernels, tensor::Tensor2};
 
 /// A row of the weight for each index. The row at the index `padding` has no gradient.
 #[derive(Debug)]
@@ -18,13 +18,9 @@ impl<T: Element> Embedding<T> {
     ///
     /// # Panics
     /// If an index is out of range.
-    #[forward(outputs(output), saves(shape))]
+    #[forward]
     #[track_caller]
-    pub fn forward(
-        weight: ArrayView2<T>,
-        indices: &[usize],
-        padding: Option<usize>,
-    ) -> (Array2<T>, Shape) {
+    pub fn forward(weight: ArrayView2<T>, indices: &[usize], padding: Option<usize>) -> Array2<T> {
         let _ = padding; // only derivatives need it
         let rows = weight.nrows();
         if let Some(index) = indices.iter().find(|&&index| index >= rows) {
@@ -33,8 +29,7 @@ impl<T: Element> Embedding<T> {
                 kernels::counted(rows, "row", "rows")
             );
         }
-        let output = kernels::index_select(&weight, Axis(0), indices);
-        (output, Shape::from(weight.shape()))
+        kernels::index_select(&weight, Axis(0), indices)
     }
 
     #[backward(weight)]
@@ -42,14 +37,14 @@ impl<T: Element> Embedding<T> {
         grad_output: &Tensor2<T>,
         indices: &[usize],
         padding: Option<usize>,
-        shape: &Shape,
+        shape_weight: &[usize],
     ) -> Tensor2<T> {
         let (positions, counted) = counted(indices, padding);
         if counted.len() == indices.len() {
-            return IndexAdd::apply(zeros(shape), Axis(0), indices, grad_output);
+            return IndexAdd::apply(zeros(shape_weight), Axis(0), indices, grad_output);
         }
         let rows = grad_output.index_select(Axis(0), &positions);
-        IndexAdd::apply(zeros(shape), Axis(0), &counted, &rows)
+        IndexAdd::apply(zeros(shape_weight), Axis(0), &counted, &rows)
     }
 
     #[jvp]

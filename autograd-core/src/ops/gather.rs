@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use ndarray::{ArcArray, Array, ArrayView, Axis, Dimension, IxDyn};
 
 use super::zeros;
-use crate::{Element, Shape, custom_function, kernels, tensor::Tensor};
+use crate::{Element, custom_function, kernels, tensor::Tensor};
 
 /// The elements of each lane along an axis at the indices in that lane of `indices`.
 #[derive(Debug)]
@@ -18,15 +18,10 @@ impl<T: Element, D: Dimension> Gather<T, D> {
     ///
     /// # Panics
     /// If the axis or an index is out of range, or `indices` is longer than `x` along another axis.
-    #[forward(outputs(output), saves(from))]
+    #[forward]
     #[track_caller]
-    pub fn forward(
-        x: ArrayView<T, D>,
-        axis: Axis,
-        indices: ArcArray<usize, IxDyn>,
-    ) -> (Array<T, D>, Shape) {
-        let gathered = kernels::gather(&x, axis, &typed("gather", &indices, x.shape()));
-        (gathered, Shape::from(x.shape()))
+    pub fn forward(x: ArrayView<T, D>, axis: Axis, indices: ArcArray<usize, IxDyn>) -> Array<T, D> {
+        kernels::gather(&x, axis, &typed("gather", &indices, x.shape()))
     }
 
     #[backward(x)]
@@ -34,9 +29,9 @@ impl<T: Element, D: Dimension> Gather<T, D> {
         grad_output: &Tensor<T, D>,
         axis: Axis,
         indices: &ArcArray<usize, IxDyn>,
-        from: &Shape,
+        shape_x: &[usize],
     ) -> Tensor<T, D> {
-        ScatterAdd::apply(zeros(from), axis, indices.clone(), grad_output)
+        ScatterAdd::apply(zeros(shape_x), axis, indices.clone(), grad_output)
     }
 
     #[jvp]

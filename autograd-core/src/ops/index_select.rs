@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Axis, Dimension};
 
 use super::zeros;
-use crate::{Element, Shape, custom_function, kernels, tensor::Tensor};
+use crate::{Element, custom_function, kernels, tensor::Tensor};
 
 /// The parts of a tensor at indices along an axis.
 #[derive(Debug)]
@@ -17,11 +17,10 @@ impl<T: Element, D: Dimension> IndexSelect<T, D> {
     ///
     /// # Panics
     /// If the axis is out of range, or an index is out of range.
-    #[forward(outputs(output), saves(from))]
+    #[forward]
     #[track_caller]
-    pub fn forward(x: ArrayView<T, D>, axis: Axis, indices: &[usize]) -> (Array<T, D>, Shape) {
-        let selected = kernels::index_select(&x, axis, indices);
-        (selected, Shape::from(x.shape()))
+    pub fn forward(x: ArrayView<T, D>, axis: Axis, indices: &[usize]) -> Array<T, D> {
+        kernels::index_select(&x, axis, indices)
     }
 
     #[backward(x)]
@@ -29,9 +28,9 @@ impl<T: Element, D: Dimension> IndexSelect<T, D> {
         grad_output: &Tensor<T, D>,
         axis: Axis,
         indices: &[usize],
-        from: &Shape,
+        shape_x: &[usize],
     ) -> Tensor<T, D> {
-        IndexAdd::apply(zeros(from), axis, indices, grad_output)
+        IndexAdd::apply(zeros(shape_x), axis, indices, grad_output)
     }
 
     #[jvp]

@@ -7,7 +7,7 @@ use ndarray::{Array, ArrayView, ArrayView1, ArrayView2, Dimension};
 use super::{Contract, add_tangents};
 use crate::kernels::{self, Subscripts};
 use crate::tensor::{Tensor, Tensor1, Tensor2};
-use crate::{Element, Shape, custom_function};
+use crate::{Element, custom_function};
 
 /// x Wᵀ + b along the last axis of x.
 #[derive(Debug)]
@@ -32,13 +32,13 @@ impl<T: Element, D: Dimension> Linear<T, D> {
     /// # Panics
     /// If the length of the last axis of `x` is not that of a row of `weight`, or the length of `bias` is not the
     /// number of rows of `weight`.
-    #[forward(outputs(output), saves(shape))]
+    #[forward]
     #[track_caller]
     pub fn forward(
         x: ArrayView<T, D>,
         weight: ArrayView2<T>,
         bias: Option<ArrayView1<T>>,
-    ) -> (Array<T, D>, Shape) {
+    ) -> Array<T, D> {
         let (inputs, outputs) = (weight.ncols(), weight.nrows());
         assert!(
             x.shape().last() == Some(&inputs),
@@ -52,22 +52,22 @@ impl<T: Element, D: Dimension> Linear<T, D> {
             weight.shape(),
             bias.map_or(0, |bias| bias.len())
         );
-        let shape = Shape::from(x.shape());
-        let rows: usize = shape[..shape.len() - 1].iter().product();
+        let last = x.ndim() - 1;
+        let rows: usize = x.shape()[..last].iter().product();
         let mut result = x.raw_dim();
-        result[shape.len() - 1] = outputs;
+        result[last] = outputs;
         // A copy only if the rows are not contiguous.
         let x = x.to_shape((rows, inputs)).expect("as many elements");
         let output = kernels::affine(&x.view(), &weight.t(), bias.as_ref());
         let output = output.into_shape_with_order(result);
-        (output.expect("as many elements"), shape)
+        output.expect("as many elements")
     }
 
     #[backward(x)]
-    fn grad_x(grad_output: &Tensor<T, D>, weight: &Tensor2<T>, shape: &Shape) -> Tensor<T, D> {
-        let [x, output] = names(shape.len());
+    fn grad_x(grad_output: &Tensor<T, D>, weight: &Tensor2<T>, shape_x: &[usize]) -> Tensor<T, D> {
+        let [x, output] = names(shape_x.len());
         let subscripts = Subscripts::new(output, [OUTPUTS, INPUTS], x);
-        Contract::apply(grad_output, weight, &subscripts, shape)
+        Contract::apply(grad_output, weight, &subscripts, shape_x)
     }
 
     #[backward(weight)]

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Dimension, SliceInfoElem};
 
 use super::Slice;
-use crate::{Element, Shape, custom_function, kernels, tensor::Tensor};
+use crate::{Element, custom_function, kernels, tensor::Tensor};
 
 /// A tensor with one value around it.
 #[derive(Debug)]
@@ -17,25 +17,21 @@ impl<T: Element, D: Dimension> Pad<T, D> {
     ///
     /// # Panics
     /// If there is not a pair of widths for each axis, or the result is larger than any memory.
-    #[forward(outputs(output), saves(from))]
+    #[forward]
     #[track_caller]
-    pub fn forward(
-        x: ArrayView<T, D>,
-        widths: &[(usize, usize)],
-        value: T,
-    ) -> (Array<T, D>, Shape) {
-        (kernels::pad(&x, widths, value), Shape::from(x.shape()))
+    pub fn forward(x: ArrayView<T, D>, widths: &[(usize, usize)], value: T) -> Array<T, D> {
+        kernels::pad(&x, widths, value)
     }
 
     #[backward(x)]
     fn backward(
         grad_output: &Tensor<T, D>,
         widths: &[(usize, usize)],
-        from: &Shape,
+        shape_x: &[usize],
     ) -> Tensor<T, D> {
         let middle: Vec<SliceInfoElem> = widths
             .iter()
-            .zip(from.iter())
+            .zip(shape_x)
             .map(|(&(before, _), length)| (before..before + length).into())
             .collect();
         Slice::apply(grad_output, &middle)

@@ -9,6 +9,7 @@ use ndarray::{Array4, ArrayView4};
 
 use crate::kernels;
 use crate::ops::Pool2dOptions;
+use crate::ops::conv::size_of_images;
 use crate::{Element, custom_function, tensor::Tensor4};
 
 /// The maximum of each window.
@@ -27,20 +28,20 @@ impl<T: Element> MaxPool2d<T> {
     ///
     /// # Panics
     /// If the windows do not fit.
-    #[forward(outputs(output), saves(indices, size))]
+    #[forward(outputs(output), saves(indices))]
     #[track_caller]
-    pub fn forward(
-        x: ArrayView4<T>,
-        windows: Pool2dOptions,
-    ) -> (Array4<T>, Array4<usize>, [usize; 2]) {
+    pub fn forward(x: ArrayView4<T>, windows: Pool2dOptions) -> (Array4<T>, Array4<usize>) {
         let indices = kernels::max_pool2d_indices(&x, &windows);
-        let (_, _, height, width) = x.dim();
-        (kernels::gather2d(&x, &indices), indices, [height, width])
+        (kernels::gather2d(&x, &indices), indices)
     }
 
     #[backward(x)]
-    fn backward(grad_output: &Tensor4<T>, indices: &Array4<usize>, size: [usize; 2]) -> Tensor4<T> {
-        MaxUnpool2d::apply(grad_output, indices, size)
+    fn backward(
+        grad_output: &Tensor4<T>,
+        indices: &Array4<usize>,
+        shape_x: &[usize],
+    ) -> Tensor4<T> {
+        MaxUnpool2d::apply(grad_output, indices, size_of_images(shape_x))
     }
 
     #[jvp]
@@ -59,16 +60,19 @@ impl<T: Element> Gather2d<T> {
     ///
     /// # Panics
     /// If the batch or the channels of `indices` are different, or an index is out of range.
-    #[forward(outputs(output), saves(size))]
+    #[forward]
     #[track_caller]
-    pub fn forward(x: ArrayView4<T>, indices: &Array4<usize>) -> (Array4<T>, [usize; 2]) {
-        let (_, _, height, width) = x.dim();
-        (kernels::gather2d(&x, indices), [height, width])
+    pub fn forward(x: ArrayView4<T>, indices: &Array4<usize>) -> Array4<T> {
+        kernels::gather2d(&x, indices)
     }
 
     #[backward(x)]
-    fn backward(grad_output: &Tensor4<T>, indices: &Array4<usize>, size: [usize; 2]) -> Tensor4<T> {
-        MaxUnpool2d::apply(grad_output, indices, size)
+    fn backward(
+        grad_output: &Tensor4<T>,
+        indices: &Array4<usize>,
+        shape_x: &[usize],
+    ) -> Tensor4<T> {
+        MaxUnpool2d::apply(grad_output, indices, size_of_images(shape_x))
     }
 
     #[jvp]
@@ -124,16 +128,15 @@ impl<T: Element> AvgPool2d<T> {
     ///
     /// # Panics
     /// If the windows do not fit.
-    #[forward(outputs(output), saves(size))]
+    #[forward]
     #[track_caller]
-    pub fn forward(x: ArrayView4<T>, windows: Pool2dOptions) -> (Array4<T>, [usize; 2]) {
-        let (_, _, height, width) = x.dim();
-        (kernels::avg_pool2d(&x, &windows), [height, width])
+    pub fn forward(x: ArrayView4<T>, windows: Pool2dOptions) -> Array4<T> {
+        kernels::avg_pool2d(&x, &windows)
     }
 
     #[backward(x)]
-    fn backward(grad_output: &Tensor4<T>, windows: Pool2dOptions, size: [usize; 2]) -> Tensor4<T> {
-        AvgPool2dBackward::apply(grad_output, windows, size)
+    fn backward(grad_output: &Tensor4<T>, windows: Pool2dOptions, shape_x: &[usize]) -> Tensor4<T> {
+        AvgPool2dBackward::apply(grad_output, windows, size_of_images(shape_x))
     }
 
     #[jvp]

@@ -69,7 +69,7 @@ pub(super) fn nested(things: &[TokenStream]) -> TokenStream {
 pub(super) fn saved_type(saved: &Saved, model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let sourced = model.forward.source(saved.source);
     let Some(tensor) = sourced.tensor else {
-        return option(&save::saved_type(sourced.ty, &model.forward, p));
+        return option(&save::saved_as(saved.source, &model.forward, p));
     };
     let element = element(&tensor.content, p);
     let saved = local(match sourced.kind {
@@ -142,7 +142,7 @@ pub(super) fn origin(source: Source, model: &FunctionModel, p: &TokenStream) -> 
             Role::Unknown { gradient } => Some((quote!(Output), gradient)),
             Role::Intermediate => None,
         },
-        Source::Axis(_) => None,
+        Source::Axis(_) | Source::Shape(_) => None,
     };
     let Some((variant, index)) = place else {
         return quote!(#p::Origin::Constant);

@@ -296,7 +296,7 @@ pub(super) fn marker(generics: &Generics) -> Option<(Ident, TokenStream)> {
 pub(super) fn field_type(saved: &Saved, forward: &Forward, p: &TokenStream) -> TokenStream {
     let named = forward.source(saved.source);
     let Some(ty) = named.tensor else {
-        return option(&save::saved_type(named.ty, forward, p));
+        return option(&save::saved_as(saved.source, forward, p));
     };
     let tensor = tensor(&ty.content, named.ty, p);
     option(&if named.kind == Kind::List {

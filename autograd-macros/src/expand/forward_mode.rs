@@ -400,6 +400,6 @@ fn variable(source: Source, forward: &Forward) -> Ident {
                 forward.returned[index].name.clone()
             }
         },
-        Source::Axis(index) => forward.shapes.axes[index].name.clone(),
+        Source::Axis(_) | Source::Shape(_) => forward.source(source).name.clone(),
     }
 }

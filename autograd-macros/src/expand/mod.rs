@@ -176,7 +176,7 @@ fn asked(model: &FunctionModel) -> Vec<&Ident> {
         .chain(by_residual)
         .filter_map(|source| match source {
             Source::Input(input) => Some(&model.forward.inputs[input].name),
-            Source::Returned(_) | Source::Axis(_) => None,
+            Source::Returned(_) | Source::Axis(_) | Source::Shape(_) => None,
         });
     inputs.collect()
 }

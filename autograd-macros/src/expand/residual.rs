@@ -62,7 +62,7 @@ fn places(residual: &Residual, forward: &Forward) -> Vec<(Source, Place)> {
                 tensor.and_then(|tensor| tensor.edge).map(Place::Input)
             }
             Source::Returned(index) => forward.returned[index].gradient().map(Place::Unknown),
-            Source::Axis(_) => None,
+            Source::Axis(_) | Source::Shape(_) => None,
         };
         let place = known.unwrap_or_else(|| {
             constants += 1;
@@ -114,8 +114,9 @@ fn constant(index: usize, source: Source, forward: &Forward, p: &TokenStream) ->
                 ),
             }
         }
-        Source::Axis(index) => {
-            let name = &forward.shapes.axes[index].name;
+        // The rules refuse shapes: a residual has the tensors.
+        Source::Axis(_) | Source::Shape(_) => {
+            let name = forward.source(source).name;
             (
                 option(&quote!(#p::SavedNumber<::core::primitive::usize>)),
                 quote!(#p::save_if(#needed, || #p::SavedNumber::new(&#name))),

@@ -27,7 +27,7 @@ pub(super) fn save(
 }
 
 fn is_consumed_by_forward(saved: &Saved, forward: &Forward) -> bool {
-    let Source::Input(index) = saved.source else {
+    let (Source::Input(index) | Source::Shape(index)) = saved.source else {
         return false;
     };
     let Input { ty, tensor, .. } = &forward.inputs[index];
@@ -48,6 +48,12 @@ fn save_if_needed(saved: &Saved, forward: &Forward, p: &TokenStream) -> TokenStr
         Source::Axis(index) => {
             let name = &forward.shapes.axes[index].name;
             quote!(#p::save_if(#needed, || #p::SavedNumber::new(&#name)))
+        }
+        Source::Shape(index) => {
+            let input = &forward.inputs[index];
+            let tensor = input.tensor.iter();
+            let shape = tensor.map(|tensor| reference(input, tensor));
+            quote!(#p::save_if(#needed, || #p::SavedShape::of(#(#shape),*)))
         }
     }
 }
@@ -125,6 +131,14 @@ pub(super) fn save_returned(
 pub(super) fn is_number(ty: &Type, forward: &Forward) -> bool {
     let element = last_segment(ty).filter(|last| last.arguments.is_none());
     is_primitive(ty) || element.is_some_and(|param| forward.has_element(&param.ident))
+}
+
+/// Returns the type in which a value of forward, an axis or a shape is saved.
+pub(super) fn saved_as(source: Source, forward: &Forward, p: &TokenStream) -> TokenStream {
+    match source {
+        Source::Shape(_) => quote!(#p::SavedShape),
+        _ => saved_type(forward.source(source).ty, forward, p),
+    }
 }
 
 /// Returns the type in which a value is saved.

@@ -10,7 +10,9 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::ext::IdentExt as _;
 use syn::{Expr, Ident, Signature, Type, parse_quote};
 
-use crate::model::{Definition, Derivative, Forward, Input, Parameter, Source, TensorInput, Wants};
+use crate::model::{
+    Definition, Derivative, Forward, Input, Named, Parameter, Source, TensorInput, Wants,
+};
 use crate::spell::{array, at, local, option, private, replaced, taken, tuple};
 use crate::types::{Content, Form, Kind, Passing, TensorType, is_sized};
 
@@ -68,13 +70,11 @@ impl Author<'_> {
         inputs.filter(|(_, input)| !input.is_differentiable())
     }
 
-    /// Returns the axes that the adjoint asks for.
-    fn axes(&self) -> Vec<&Ident> {
-        let axes = self.adjoint.sources().filter_map(|source| match source {
-            Source::Axis(axis) => Some(&self.forward.shapes.axes[axis].name),
-            Source::Input(_) | Source::Returned(_) => None,
-        });
-        axes.collect()
+    /// Returns the axes and shapes that the adjoint asks for, of which the function turned round has no tensor.
+    fn lengths(&self) -> impl Iterator<Item = Named<'_>> {
+        let sources = self.adjoint.sources();
+        let lengths = sources.filter(|one| matches!(one, Source::Axis(_) | Source::Shape(_)));
+        lengths.map(|source| self.forward.source(source))
     }
 
     /// Returns the parameters by which a function on tensors asks for the other inputs.
@@ -90,9 +90,10 @@ impl Author<'_> {
         asked.collect()
     }
 
-    fn axis_parameters(&self) -> Vec<TokenStream> {
-        let axes = self.axes().into_iter();
-        axes.map(|name| quote!(#name: ::core::primitive::usize))
+    fn length_parameters(&self) -> Vec<TokenStream> {
+        let lengths = self.lengths();
+        lengths
+            .map(|Named { name, ty, .. }| quote!(#name: #ty))
             .collect()
     }
 
@@ -114,7 +115,7 @@ impl Author<'_> {
             let ty = taken(kind, Form::TensorRef, &ty.content);
             quote!(#name: #ty)
         });
-        let (asked, axes) = (self.asked(), self.axis_parameters());
+        let (asked, lengths) = (self.asked(), self.length_parameters());
         let returns = tuple(
             self.covered()
                 .into_iter()
@@ -125,7 +126,7 @@ impl Author<'_> {
         let (_, generics, _) = self.definition.generics.split_for_impl();
         let turbofish = generics.as_turbofish();
         (
-            parse_quote!(fn #name(#(#gradients,)* #(#asked,)* #(#axes),*) -> #returns),
+            parse_quote!(fn #name(#(#gradients,)* #(#asked,)* #(#lengths),*) -> #returns),
             parse_quote!(#turned #turbofish::apply(#(#arguments),*)),
         )
     }
@@ -143,8 +144,8 @@ impl Author<'_> {
             let form = self.form_of(index, input);
             argument(input, matches!(form, Some(Form::Owned)))
         });
-        let axes = self.axes().into_iter().map(ToTokens::to_token_stream);
-        gradients.chain(others).chain(axes).collect()
+        let lengths = self.lengths().map(|length| length.name.to_token_stream());
+        gradients.chain(others).chain(lengths).collect()
     }
 
     /// Returns the parameter of the adjoint for the gradient of this name.
@@ -273,7 +274,7 @@ impl Author<'_> {
                 quote!(#name: #ty)
             }
         });
-        let axes = self.axis_parameters();
+        let lengths = self.length_parameters();
         let adjoint = &self.adjoint.ident;
         let arguments = self.adjoint.parameters.iter();
         let arguments = arguments.map(|asked| self.argument_of_adjoint(asked));
@@ -322,7 +323,7 @@ impl Author<'_> {
             impl #impl_generics #ident #ty_generics #where_clause {
                 #[forward(outputs(#(#names),*))]
                 #[allow(unused_variables)]
-                fn forward(#(#gradients,)* #(#others,)* #(#axes),*) -> #returns {
+                fn forward(#(#gradients,)* #(#others,)* #(#lengths),*) -> #returns {
                     <#self_ty>::#adjoint(#(#arguments),*)
                 }
 
@@ -332,7 +333,7 @@ impl Author<'_> {
                 }
 
                 #[jvp]
-                fn jvp(#(#tangents,)* #(#asked,)* #(#axes),*) -> #adjoints {
+                fn jvp(#(#tangents,)* #(#asked,)* #(#lengths),*) -> #adjoints {
                     #forward_mode
                 }
             }
@@ -361,6 +362,9 @@ impl Author<'_> {
                     Passing::Owned(_) => name.to_token_stream(),
                     Passing::Reference(_) | Passing::OptionalReference(_) => quote!(&#name),
                 }
+            }
+            Wants::Saved(source @ Source::Shape(_)) => {
+                self.forward.source(source).name.to_token_stream()
             }
             // The rules refuse these.
             Wants::Saved(Source::Returned(_))

@@ -135,9 +135,7 @@ pub(crate) fn signature<'a>(
         definition,
         forward,
     };
-    let mut names = forward.names(false);
-    names.push("context".to_owned());
-    for name in uses::names(expression, &names) {
+    for name in uses::names(expression, &forward.known_names()) {
         let ty = of.asked_type(&name).unwrap_or_default();
         let ty = placed_type(ty, name.span());
         sig.inputs.push(parse_quote!(#name: #ty));
@@ -183,9 +181,9 @@ impl Gradient<'_> {
                 let (returned, ty) = forward.differentiable_outputs()[output];
                 return Some(taken(returned.kind, form, &ty.content));
             }
-            // A length is a number whatever it is used for.
-            Wants::Saved(Source::Axis(axis)) => {
-                return Some(forward.shapes.axes[axis].ty.to_token_stream());
+            // Lengths are numbers whatever they are used for.
+            Wants::Saved(source @ (Source::Axis(_) | Source::Shape(_))) => {
+                return Some(forward.source(source).ty.to_token_stream());
             }
             Wants::Saved(source) => source,
             // Only a `#[jvp]` rule has any.

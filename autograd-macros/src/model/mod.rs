@@ -112,6 +112,16 @@ pub(crate) struct TensorInput {
     pub(crate) kind: Kind,
     /// Its index among the differentiable inputs.
     pub(crate) edge: Option<usize>,
+    /// Its shape, which backward functions may ask for.
+    pub(crate) shape: InputShape,
+}
+
+/// The shape of an input, as backward functions ask for it.
+pub(crate) struct InputShape {
+    /// `shape_x` for an input `x`.
+    pub(crate) name: Ident,
+    /// `&[usize]`
+    pub(crate) ty: Type,
 }
 
 /// A value that forward returns.
@@ -238,12 +248,13 @@ pub(crate) enum Wants {
     Context,
 }
 
-/// An input, something that forward returns, or the length of an axis.
+/// An input, something that forward returns, the length of an axis, or the shape of an input.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
     Input(usize),
     Returned(usize),
     Axis(usize),
+    Shape(usize),
 }
 
 /// Something that `apply` saves for backward functions.
@@ -398,11 +409,43 @@ impl Forward {
             .or_else(|| Some(Wants::Saved(Source::Input(input()?))))
             .or_else(|| Some(Wants::Saved(Source::Returned(returned()?))))
             .or_else(|| Some(Wants::Saved(Source::Axis(self.shapes.axis(name)?))))
+            .or_else(|| self.shape_named(name).filter(|_| !in_jvp))
             // Last: an input or output may have that name.
             .or_else(|| (!in_jvp && name == "context").then_some(Wants::Context))
     }
 
-    /// Returns all names that a backward function or the `#[jvp]` rule may ask for.
+    /// Returns the inputs of whose shapes backward functions may ask, by their index. A list has several, and what may be
+    /// missing has none.
+    fn inputs_with_shapes(&self) -> impl Iterator<Item = (usize, &TensorInput)> {
+        let inputs = self.inputs.iter().enumerate();
+        inputs.filter_map(|(index, input)| {
+            let tensor = input.tensor.as_ref()?;
+            (tensor.kind == Kind::Single).then_some((index, tensor))
+        })
+    }
+
+    fn shape_named(&self, name: &Ident) -> Option<Wants> {
+        let mut inputs = self.inputs_with_shapes();
+        let (index, _) = inputs.find(|(_, tensor)| tensor.shape.name == *name)?;
+        Some(Wants::Saved(Source::Shape(index)))
+    }
+
+    /// Returns all names that mean something in a backward function.
+    pub(crate) fn known_names(&self) -> Vec<String> {
+        let mut names = self.names(false);
+        names.extend(self.shape_names());
+        names.push("context".to_owned());
+        names
+    }
+
+    /// Returns the names by which backward functions may ask for the shapes of inputs.
+    fn shape_names(&self) -> impl Iterator<Item = String> {
+        self.inputs_with_shapes()
+            .map(|(_, tensor)| tensor.shape.name.to_string())
+    }
+
+    /// Returns the names that a backward function or the `#[jvp]` rule may ask for, as a message lists them: without those of
+    /// shapes and `context`, which few ask for.
     pub(crate) fn names(&self, in_jvp: bool) -> Vec<String> {
         let mut names = if in_jvp {
             let inputs = self.differentiable().into_iter();
@@ -431,6 +474,7 @@ impl Forward {
         let mut names = self.gradient_names();
         names.extend(others.map(|input| input.name.to_string()));
         names.extend(axes.map(|axis| axis.name.to_string()));
+        names.extend(self.shape_names());
         names
     }
 
@@ -453,18 +497,33 @@ impl Forward {
             .is_some_and(|edge| covers == [edge])
     }
 
-    /// Returns all that can be saved, in the order inputs, outputs, intermediates, axes.
+    /// Returns all that can be saved, in the order inputs, outputs, intermediates, axes, shapes.
     pub(crate) fn sources(&self) -> impl Iterator<Item = Source> {
         let inputs = (0..self.inputs.len()).map(Source::Input);
         let axes = (0..self.shapes.axes.len()).map(Source::Axis);
+        let shapes = self.inputs_with_shapes();
         inputs
             .chain((0..self.returned.len()).map(Source::Returned))
             .chain(axes)
+            .chain(shapes.map(|(index, _)| Source::Shape(index)))
     }
 
-    /// Returns the input, output, intermediate or axis that a source names.
+    /// Returns the input, output, intermediate, axis or shape that a source names.
     pub(crate) fn source(&self, source: Source) -> Named<'_> {
+        let value = |name, ty| Named {
+            name,
+            ty,
+            tensor: None,
+            kind: Kind::Single,
+        };
         match source {
+            Source::Shape(index) => {
+                let Input {
+                    name, ty, tensor, ..
+                } = &self.inputs[index];
+                let shape = tensor.as_ref().map(|tensor| &tensor.shape);
+                shape.map_or_else(|| value(name, ty), |shape| value(&shape.name, &shape.ty))
+            }
             Source::Input(index) => {
                 let input = &self.inputs[index];
                 let tensor = input.tensor.as_ref();
@@ -486,12 +545,7 @@ impl Forward {
             }
             Source::Axis(index) => {
                 let axis = &self.shapes.axes[index];
-                Named {
-                    name: &axis.name,
-                    ty: &axis.ty,
-                    tensor: None,
-                    kind: Kind::Single,
-                }
+                value(&axis.name, &axis.ty)
             }
         }
     }
@@ -538,7 +592,7 @@ impl Returned {
     }
 }
 
-/// An input, an output, an intermediate or an axis, by its name.
+/// An input, an output, an intermediate, an axis or a shape, by its name.
 #[derive(Clone, Copy)]
 pub(crate) struct Named<'a> {
     pub(crate) name: &'a Ident,
@@ -560,7 +614,7 @@ impl Derivative {
         self.requests(wants).next().is_some()
     }
 
-    /// Returns the inputs, outputs, intermediates and axes that it asks for.
+    /// Returns the inputs, outputs, intermediates, axes and shapes that it asks for.
     pub(crate) fn sources(&self) -> impl Iterator<Item = Source> {
         self.parameters
             .iter()

@@ -124,11 +124,13 @@ pub(super) fn asks_for_nothing_that_varies(adjoint: &Derivative, context: &mut C
                 let name = output.gradient_name();
                 format!("`{name}` is always there for an adjoint: an undefined one is zeros")
             }
-            Wants::Gradient(_) | Wants::Saved(Source::Axis(_)) | Wants::Tangent(_) => continue,
+            Wants::Gradient(_)
+            | Wants::Saved(Source::Axis(_) | Source::Shape(_))
+            | Wants::Tangent(_) => continue,
             Wants::NeedsInputGrad => {
                 "an adjoint gives the gradients of all inputs at once".to_owned()
             }
-            Wants::Context => "an adjoint asks for values and axes by name".to_owned(),
+            Wants::Context => "an adjoint asks for values, axes and shapes by name".to_owned(),
             Wants::Saved(Source::Input(index)) => {
                 let input = &forward.inputs[index];
                 if !input.is_differentiable() {
@@ -161,8 +163,8 @@ pub(super) fn asks_for_nothing_that_varies(adjoint: &Derivative, context: &mut C
             }
         };
         let help = format!(
-            "it may ask for the gradients of the outputs, for values, axes and `#[non_differentiable]` inputs; a function \
-             that is not linear has {backwards} in place of an adjoint"
+            "it may ask for the gradients of the outputs, for values, axes, shapes and `#[non_differentiable]` inputs; a \
+             function that is not linear has {backwards} in place of an adjoint"
         );
         context
             .diagnostics

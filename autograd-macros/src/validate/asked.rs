@@ -160,10 +160,17 @@ pub(super) fn unknown(
         let known = if in_jvp { "tangent" } else { "saved value" };
         let message = format!("no forward input, output or {known} is named `{name}`");
         let gradient = forward.gradient_names().into_iter().next();
-        let suggestion = match gradient.filter(|_| may_be_gradient) {
-            Some(gradient) => format!("did you mean `{gradient}`? "),
-            None => did_you_mean(&name.to_string(), &names),
-        };
+        let gradient = gradient.filter(|_| may_be_gradient);
+        let suggestion = gradient
+            .map(|gradient| format!("did you mean `{gradient}`? "))
+            .or_else(|| no_shape(name, in_jvp, context))
+            .unwrap_or_else(|| {
+                if in_jvp || context.part == Part::Adjoint {
+                    did_you_mean(&text, &names)
+                } else {
+                    did_you_mean(&text, &forward.known_names())
+                }
+            });
         (message, suggestion)
     });
     let (who, saves) = if in_jvp {
@@ -216,6 +223,24 @@ fn no_gradient(name: &Ident, forward: &Forward) -> Option<(String, String)> {
     let number = Some(&output.ty).filter(|ty| is_float(ty));
     let help = number.map_or_else(String::new, |ty| format!("{}; ", as_output(&show(ty))));
     Some((message, help))
+}
+
+/// Returns what to write in place of the name of a shape.
+fn no_shape(name: &Ident, in_jvp: bool, context: &Context<'_>) -> Option<String> {
+    let text = name.unraw().to_string();
+    let of = text
+        .strip_prefix("shape_")
+        .or_else(|| text.strip_suffix("_shape"))?;
+    let mut inputs = context.forward.inputs.iter();
+    let input = inputs.find(|input| input.name.unraw() == of)?;
+    let tensor = input.tensor.as_ref()?;
+    Some(match tensor.kind {
+        Kind::Single if !in_jvp => format!("write `{}: &[usize]`; ", tensor.shape.name),
+        _ if context.part == Part::Adjoint => {
+            format!("`{of}` has no single shape: take its lengths as a value of forward; ")
+        }
+        _ => format!("ask for `{}` itself; ", input.name),
+    })
 }
 
 /// Returns what is wrong with the name of a tangent, and what to write.

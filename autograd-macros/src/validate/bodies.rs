@@ -71,9 +71,7 @@ fn is_owned(expression: &Expr, context: &mut Context<'_>) {
 /// fn normalized(x: ArrayView1<f32>) -> Array1<f32> { let norm = …; … }
 /// ```
 fn computes_with_what_is_there(expression: &Expr, context: &mut Context<'_>) {
-    let mut known = context.forward.names(false);
-    known.push("context".to_owned());
-    let strangers = uses::strangers(expression, &known);
+    let strangers = uses::strangers(expression, &context.forward.known_names());
     // Where intermediates are taken for outputs, the others are their names.
     let gradient = strangers.iter().find(|name| *name == "grad_output");
     let reported = gradient.map_or(&strangers[..], std::slice::from_ref);

@@ -349,6 +349,15 @@ fn value(source: Source, ty: &Type, context: &mut Context<'_>) -> Option<()> {
     let named = context.forward.source(source);
     let name = named.name;
     let (given, asked) = (Passing::of(named.ty), Passing::of(ty));
+    if let Source::Shape(input) = source
+        && !(matches!(asked, Passing::Reference(_)) && same(given.target(), asked.target()))
+    {
+        let of = &context.forward.inputs[input].name;
+        let message = format!("`{name}` is the shape of `{of}`, and a shape is `&[usize]`");
+        let help = format!("write `{name}: &[usize]`");
+        context.diagnostics.error_with_help(ty, &message, &help);
+        return None;
+    }
     let (given, asked) = (given.target(), asked.target());
     let spelled = show(given);
     let is_exclusive =

@@ -1,12 +1,13 @@
 //! Rules for the parameters of forward.
 
-use syn::{FnArg, Generics, Ident, Pat, PatType, Signature, Type};
+use syn::ext::IdentExt as _;
+use syn::{FnArg, Generics, Ident, Pat, PatType, Signature, Type, parse_quote};
 
 use super::arguments::on_parameter;
 use super::parameters::{as_tensor, is_opaque, named, twice};
 use super::{agreement, lifetimes, lookalikes, parameters, scan};
 use crate::diagnostics::Diagnostics;
-use crate::model::{Definition, Input, NeedsInputGrad, TensorInput};
+use crate::model::{Definition, Input, InputShape, NeedsInputGrad, TensorInput};
 use crate::show::show;
 use crate::types::{
     Floats, Form, Kind, TensorType, alias, bounds_of, is_primitive, list_of, option_of, peel,
@@ -142,13 +143,18 @@ fn input(
             tensor.lifetime = None;
         }
     }
+    let name = name.filter(|_| is_known && is_readable)?;
     let tensor = tensor.map(|(ty, kind)| TensorInput {
         ty,
         kind,
         edge: exempt.is_none().then_some(0),
+        shape: InputShape {
+            name: Ident::new(&format!("shape_{}", name.unraw()), name.span()),
+            ty: parse_quote!(&[usize]),
+        },
     });
     Some(Input {
-        name: name.filter(|_| is_known && is_readable)?,
+        name,
         shown: show(&ty),
         ty,
         tensor,

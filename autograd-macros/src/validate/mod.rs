@@ -651,7 +651,7 @@ fn of_equations(forward: &Forward, residual: &Residual) -> Vec<Saved> {
             tensor.is_some_and(|tensor| tensor.edge.is_some())
         }
         Source::Returned(index) => forward.returned[index].has_gradient(),
-        Source::Axis(_) => false,
+        Source::Axis(_) | Source::Shape(_) => false,
     };
     let asked = |source: &Source| residual.function.asks_for(Wants::Saved(*source));
     let sources = forward.sources().filter(is_tensor).filter(asked);

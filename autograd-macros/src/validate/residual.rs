@@ -180,7 +180,10 @@ fn elements_are_alike(context: &mut Context<'_>) {
 pub(super) fn wanted(name: &Ident, context: &mut Context<'_>) -> Option<Wants> {
     let forward = context.forward;
     match forward.wanted(name, false) {
-        Some(wants @ Wants::Saved(_)) => return Some(wants),
+        // It has the tensors, and needs no shapes beside them.
+        Some(wants @ Wants::Saved(source)) if !matches!(source, Source::Shape(_)) => {
+            return Some(wants);
+        }
         Some(_) => {
             let message = format!(
                 "a residual is a function of outputs, inputs and values, and cannot ask for `{name}`"
@@ -284,7 +287,7 @@ fn all_are_asked_for(sig: &Signature, function: &Derivative, context: &mut Conte
                 tensor.is_some_and(|tensor| tensor.edge.is_some())
             }
             Source::Returned(index) => forward.returned[*index].has_gradient(),
-            Source::Axis(_) => false,
+            Source::Axis(_) | Source::Shape(_) => false,
         })
         .filter(|source| !asks(*source));
     let missing: Vec<Source> = missing.collect();

@@ -362,4 +362,86 @@ mod without_the_attribute_of_the_block {
     }
 }
 
+mod shape_of_another_type {
+    use super::*;
+    pub struct Total;
+    #[custom_function]
+    impl Total {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>) -> Array1<f64> { arr1(&[x.sum()]) }
+        #[adjoint(x)]
+        fn adjoint(grad_output: ArrayView1<f64>, shape_x: usize) -> Array1<f64> {
+            Array1::from_elem(shape_x, grad_output[0])
+        }
+    }
+}
+
+mod shape_owned {
+    use super::*;
+    pub struct Total;
+    #[custom_function]
+    impl Total {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>) -> Array1<f64> { arr1(&[x.sum()]) }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f64>, shape_x: Vec<usize>) -> Array1<f64> {
+            Array1::from_elem(shape_x[0], grad_output[0])
+        }
+    }
+}
+
+mod shape_by_another_name {
+    use super::*;
+    pub struct Total;
+    #[custom_function]
+    impl Total {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>) -> Array1<f64> { arr1(&[x.sum()]) }
+        #[adjoint(x)]
+        fn adjoint(grad_output: ArrayView1<f64>, x_shape: &[usize]) -> Array1<f64> {
+            Array1::from_elem(x_shape[0], grad_output[0])
+        }
+    }
+}
+
+mod shape_of_a_list {
+    use super::*;
+    pub struct Total;
+    #[custom_function]
+    impl Total {
+        #[forward]
+        pub fn forward(parts: &[ArrayView1<f64>]) -> Array1<f64> { arr1(&[parts.iter().map(|x| x.sum()).sum()]) }
+        #[backward(parts)]
+        fn backward(grad_output: ArrayView1<f64>, shape_parts: &[usize]) -> Vec<Array1<f64>> {
+            shape_parts.iter().map(|n| Array1::from_elem(*n, grad_output[0])).collect()
+        }
+    }
+}
+
+mod shape_in_a_residual {
+    use super::*;
+    pub struct Root;
+    #[custom_function]
+    impl Root {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>) -> Array1<f64> { x.mapv(f64::sqrt) }
+        #[residual]
+        fn residual(output: &Tensor1<f64>, x: &Tensor1<f64>, shape_x: &[usize]) -> Tensor1<f64> { output * output - x }
+    }
+}
+
+mod shape_in_a_rule {
+    use super::*;
+    pub struct Twice;
+    #[custom_function]
+    impl Twice {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>) -> Array1<f64> { &x * 2.0 }
+        #[backward(x)]
+        fn backward(grad_output: &Tensor1<f64>) -> Tensor1<f64> { grad_output * 2.0 }
+        #[jvp]
+        fn jvp(tangent_x: &Tensor1<f64>, shape_x: &[usize]) -> Tensor1<f64> { tangent_x * 2.0 }
+    }
+}
+
 fn main() {}

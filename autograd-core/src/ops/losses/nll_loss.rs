@@ -9,7 +9,7 @@ use crate::kernels::Axes;
 use crate::ops::reductions::{gather, scatter};
 use crate::ops::zeros;
 use crate::tensor::{Tensor0, Tensor1, Tensor2};
-use crate::{Element, Shape, custom_function};
+use crate::{Element, custom_function};
 
 /// −x at the label of each row; 0 where it is ignored.
 #[derive(Debug)]
@@ -21,20 +21,15 @@ impl<T: Element> NllLoss<T> {
     #[doc = crate::math!(r"\ell_i = -x_{i, \text{label}_i}")]
     /// # Panics
     /// If there is not a label for each row, or a label is neither a class nor ignored.
-    #[forward(outputs(losses), saves(shape))]
+    #[forward(outputs(losses))]
     #[track_caller]
-    pub fn forward(
-        x: ArrayView2<T>,
-        labels: &[usize],
-        ignore_index: Option<usize>,
-    ) -> (Array1<T>, Shape) {
+    pub fn forward(x: ArrayView2<T>, labels: &[usize], ignore_index: Option<usize>) -> Array1<T> {
         labels::check("nll_loss", x.shape(), labels, ignore_index);
         let loss = |(row, &label): (ArrayView1<T>, &usize)| match ignore_index {
             Some(ignored) if ignored == label => T::zero(),
             _ => -row[label],
         };
-        let losses = x.rows().into_iter().zip(labels).map(loss).collect();
-        (losses, Shape::from(x.shape()))
+        x.rows().into_iter().zip(labels).map(loss).collect()
     }
 
     #[backward(x)]
@@ -42,16 +37,16 @@ impl<T: Element> NllLoss<T> {
         grad_losses: &Tensor1<T>,
         labels: &[usize],
         ignore_index: Option<usize>,
-        shape: &Shape,
+        shape_x: &[usize],
     ) -> Tensor2<T> {
-        if shape[1] == 0 {
+        if shape_x[1] == 0 {
             // There are no classes: all labels are ignored.
-            return zeros(shape);
+            return zeros(shape_x);
         }
         let classes = classes(labels, ignore_index);
         match labels::counted(labels, ignore_index) {
-            Some(counted) => scatter(&-(grad_losses * counted), &classes, axes(), shape),
-            None => scatter(&-grad_losses, &classes, axes(), shape),
+            Some(counted) => scatter(&-(grad_losses * counted), &classes, axes(), shape_x),
+            None => scatter(&-grad_losses, &classes, axes(), shape_x),
         }
     }
 

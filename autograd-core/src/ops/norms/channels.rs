@@ -22,13 +22,9 @@ impl<T: Element, D: Dimension, E: Dimension> ChannelSum<T, D, E> {
     /// # Panics
     /// If `x` does not have as many elements as the channels, `shape` does not have an element for each channel, or its
     /// rank is not that of `E`.
-    #[forward(outputs(output), saves(from))]
+    #[forward]
     #[track_caller]
-    pub fn forward(
-        x: ArrayView<T, D>,
-        channels: Channels,
-        shape: &[usize],
-    ) -> (Array<T, E>, Shape) {
+    pub fn forward(x: ArrayView<T, D>, channels: Channels, shape: &[usize]) -> Array<T, E> {
         let sums = kernels::channel_sums(&x, channels).into_shape_with_order(shape);
         let Some(sums) = sums.ok().and_then(|sums| sums.into_dimensionality().ok()) else {
             panic!(
@@ -36,12 +32,12 @@ impl<T: Element, D: Dimension, E: Dimension> ChannelSum<T, D, E> {
                 counted(channels.count, "channel", "channels")
             );
         };
-        (sums, Shape::from(x.shape()))
+        sums
     }
 
     #[backward(x)]
-    fn backward(grad_output: &Tensor<T, E>, channels: Channels, from: &Shape) -> Tensor<T, D> {
-        ChannelRepeat::apply(grad_output, channels, from)
+    fn backward(grad_output: &Tensor<T, E>, channels: Channels, shape_x: &[usize]) -> Tensor<T, D> {
+        ChannelRepeat::apply(grad_output, channels, shape_x)
     }
 
     #[jvp]
@@ -63,13 +59,9 @@ impl<T: Element, E: Dimension, D: Dimension> ChannelRepeat<T, E, D> {
     /// # Panics
     /// If there is not a number for each channel, `shape` does not have as many elements as the channels, or its rank
     /// is not that of `D`.
-    #[forward(outputs(output), saves(from))]
+    #[forward]
     #[track_caller]
-    pub fn forward(
-        x: ArrayView<T, E>,
-        channels: Channels,
-        shape: &[usize],
-    ) -> (Array<T, D>, Shape) {
+    pub fn forward(x: ArrayView<T, E>, channels: Channels, shape: &[usize]) -> Array<T, D> {
         // Zeros that take no memory.
         let zero = ndarray::arr0(T::zero());
         let zeros = zero
@@ -79,13 +71,12 @@ impl<T: Element, E: Dimension, D: Dimension> ChannelRepeat<T, E, D> {
             panic!("channels as shape {shape:?}, which does not have the rank of its type");
         };
         let each: Vec<[T; 1]> = x.iter().map(|&x| [x]).collect();
-        let repeated = kernels::map_channels(&zeros, channels, &each, |_, [x]| x);
-        (repeated, Shape::from(x.shape()))
+        kernels::map_channels(&zeros, channels, &each, |_, [x]| x)
     }
 
     #[backward(x)]
-    fn backward(grad_output: &Tensor<T, D>, channels: Channels, from: &Shape) -> Tensor<T, E> {
-        ChannelSum::apply(grad_output, channels, from)
+    fn backward(grad_output: &Tensor<T, D>, channels: Channels, shape_x: &[usize]) -> Tensor<T, E> {
+        ChannelSum::apply(grad_output, channels, shape_x)
     }
 
     #[jvp]

@@ -7,7 +7,7 @@ use ndarray::{Array, Array0, ArrayView, Axis, Dimension};
 use super::{gather, methods, one, scatter};
 use crate::kernels::{Axes, Reduction};
 use crate::tensor::{Tensor, Tensor0};
-use crate::{Element, Shape, custom_function, kernels};
+use crate::{Element, custom_function, kernels};
 
 /// The maximum or the minimum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,17 +120,16 @@ impl<T: Element, D: Dimension, E: Dimension> FirstExtremum<T, D, E> {
     ///
     /// # Panics
     /// If `axes` is not one axis, the axis is out of range, it has length 0, or the rank of the result is not that of `E`.
-    #[forward(outputs(output, indices), saves(shape))]
+    #[forward(outputs(output, indices))]
     #[track_caller]
     pub fn forward(
         x: ArrayView<T, D>,
         axes: Axes,
         extremum: Extremum,
-    ) -> (Array<T, E>, Vec<usize>, Shape) {
+    ) -> (Array<T, E>, Vec<usize>) {
         extremum.check(extremum.name(), x.shape(), axes);
         let _ = one(extremum.name(), axes);
-        let (output, indices) = kernels::first_extremes(extremum.reduction(), &x, axes);
-        (output, indices, Shape::from(x.shape()))
+        kernels::first_extremes(extremum.reduction(), &x, axes)
     }
 
     #[backward(x)]
@@ -138,9 +137,9 @@ impl<T: Element, D: Dimension, E: Dimension> FirstExtremum<T, D, E> {
         grad_output: &Tensor<T, E>,
         indices: &[usize],
         axes: Axes,
-        shape: &Shape,
+        shape_x: &[usize],
     ) -> Tensor<T, D> {
-        scatter(grad_output, indices, axes, shape)
+        scatter(grad_output, indices, axes, shape_x)
     }
 
     #[jvp]

@@ -7,7 +7,7 @@ use ndarray::{Array, ArrayView, Axis, Dimension, IxDyn};
 use super::methods;
 use crate::kernels::Axes;
 use crate::ops::add_tangents;
-use crate::{Element, Shape, custom_function, kernels, tensor::Tensor};
+use crate::{Element, custom_function, kernels, tensor::Tensor};
 
 /// The sum over some axes, added pairwise.
 #[derive(Debug)]
@@ -19,15 +19,15 @@ impl<T: Element, D: Dimension, E: Dimension> SumAxes<T, D, E> {
     ///
     /// # Panics
     /// If one of the axes does not exist, or the rank of the result is not that of `E`.
-    #[forward(outputs(output), saves(shape))]
+    #[forward]
     #[track_caller]
-    pub fn forward(x: ArrayView<T, D>, axes: Axes) -> (Array<T, E>, Shape) {
-        (kernels::sum_over(&x, axes), Shape::from(x.shape()))
+    pub fn forward(x: ArrayView<T, D>, axes: Axes) -> Array<T, E> {
+        kernels::sum_over(&x, axes)
     }
 
     #[backward(x)]
-    fn backward(grad_output: &Tensor<T, E>, axes: Axes, shape: &Shape) -> Tensor<T, D> {
-        grad_output.expand(axes, shape)
+    fn backward(grad_output: &Tensor<T, E>, axes: Axes, shape_x: &[usize]) -> Tensor<T, D> {
+        grad_output.expand(axes, shape_x)
     }
 
     #[jvp]
