@@ -647,8 +647,7 @@ fn few_numbers(elementwise: &Elementwise, p: &TokenStream) -> Option<TokenStream
     let counts =
         [Items::inputs(elementwise), Items::outputs(elementwise)].map(|items| items.count());
     let [inputs, outputs] = counts;
-    let message =
-        "an elementwise function takes and returns at most 96 numbers, and a row has at least one";
+    let message = "a formula takes and returns at most 96 numbers, and a row has at least one";
     Some(quote_spanned! {span=>
         const _: () = ::core::assert!(
             #inputs <= #p::MOST_NUMBERS && #outputs <= #p::MOST_NUMBERS #(&& #unknown > 0)*,

@@ -169,12 +169,17 @@ pub(super) fn read(
     diagnostics: &mut Diagnostics,
 ) -> Option<Elementwise> {
     let number = number(sig, pairs.is_some(), diagnostics)?;
-    let parameters = parameters(sig, number, scanned.is_some(), diagnostics)?;
+    let function = match (scanned, pairs) {
+        (Some(_), _) => "a scan",
+        (None, Some(_)) => "a function of pairs",
+        (None, None) => "an elementwise function",
+    };
+    let parameters = parameters(sig, number, (function, scanned.is_some()), diagnostics)?;
     let pairs = pairs.map(|reduce| {
         let numbers = (&parameters.inputs[..], number);
         pairs::read(sig, numbers, reduce, arguments, diagnostics)
     });
-    let outputs = outputs(sig, number, diagnostics);
+    let outputs = outputs(sig, number, function, diagnostics);
     let scan = scanned.map(|scanned| {
         let inputs = (&parameters.inputs[..], parameters.roles);
         scan::read(sig, scanned, inputs, number, diagnostics)
@@ -239,7 +244,7 @@ struct Parameters {
 fn parameters(
     sig: &Signature,
     number: &Ident,
-    is_scan: bool,
+    (function, is_scan): (&str, bool),
     diagnostics: &mut Diagnostics,
 ) -> Option<Parameters> {
     let mistakes = diagnostics.len();
@@ -298,18 +303,19 @@ fn parameters(
         return None;
     }
     if let Some(name) = read.inputs.get(MOST_TENSORS) {
-        let message = format!(
-            "an elementwise function takes at most {MOST_TENSORS} tensors; `{name}` is one too many"
-        );
+        let message =
+            format!("{function} takes at most {MOST_TENSORS} tensors; `{name}` is one too many");
         let help = "a number that is the same for all elements can be a value: `&[f64]`; several that are not can be \
                     a row: `[T; 3]`";
         diagnostics.error_with_help(name, &message, help);
     } else if let Some((place, count)) = too_many(&read.rows) {
         let name = &read.inputs[place];
         let message = format!(
-            "an elementwise function takes at most {MOST_NUMBERS} numbers, and with `{name}` there are {count}"
+            "{function} takes at most {MOST_NUMBERS} numbers, and with `{name}` there are {count}"
         );
-        diagnostics.error_with_help(name, &message, "write a function on arrays");
+        let help = "numbers that are the same for all elements and need no gradient can be a value: `&[f64]`; with more \
+                    that vary, write a function on arrays";
+        diagnostics.error_with_help(name, &message, help);
     }
     Some(read)
 }
@@ -700,7 +706,12 @@ fn takes_no_number(sig: &Signature, number: &Ident, diagnostics: &mut Diagnostic
 /// fn square<T: Real>(x: T) -> f64
 /// //                          ^^^ `square` must return `T`, a row `[T; N]` or a tuple of these, found `f64`
 /// ```
-fn outputs(sig: &Signature, number: &Ident, diagnostics: &mut Diagnostics) -> Vec<Option<Expr>> {
+fn outputs(
+    sig: &Signature,
+    number: &Ident,
+    function: &str,
+    diagnostics: &mut Diagnostics,
+) -> Vec<Option<Expr>> {
     let name = &sig.ident;
     let types = lower::elementwise::returned(&sig.output);
     if types.is_empty() {
@@ -739,13 +750,13 @@ fn outputs(sig: &Signature, number: &Ident, diagnostics: &mut Diagnostics) -> Ve
     }
     if let Some(other) = types.get(MOST_TENSORS) {
         let message = format!(
-            "an elementwise function returns at most {MOST_TENSORS} tensors, found {}",
+            "{function} returns at most {MOST_TENSORS} tensors, found {}",
             types.len()
         );
         diagnostics.error_with_help(other, &message, "write a second function");
     } else if let Some((place, count)) = too_many(&rows) {
         let message = format!(
-            "an elementwise function returns at most {MOST_NUMBERS} numbers, and with this row there are {count}"
+            "{function} returns at most {MOST_NUMBERS} numbers, and with this row there are {count}"
         );
         diagnostics.error_with_help(types[place], &message, "write a second function");
     }

@@ -200,4 +200,10 @@ mod the_word_misspelled {
     pub fn f<T: Real>(#[state] v: T, #[step] x: T) -> T { v + x }
 }
 
+mod too_many_numbers {
+    use super::*;
+    #[custom_function(scan)]
+    pub fn f<T: Real>(#[state] h: [T; 64], #[step] x: [T; 33]) -> [T; 64] { h.map(|h| h + x[0]) }
+}
+
 fn main() {}
