@@ -2,7 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{Expr, ExprLit, Ident, Lit, Meta};
+use syn::{Attribute, Expr, ExprLit, Ident, Lit, Meta, parse_quote};
 
 use crate::diagnostics::list;
 use crate::model::{
@@ -101,16 +101,14 @@ fn batch_axes(forward: &Forward, batch: &Batch) -> String {
     )
 }
 
-/// Returns the documentation of forward, or else of the block, as a string.
+/// Returns the documentation of the block and then that of forward, as a string. A free function has one of the two.
 pub(crate) fn text(model: &FunctionModel) -> TokenStream {
-    let of_forward = &model.forward.docs;
-    let docs = if of_forward.is_empty() {
-        &model.definition.docs
-    } else {
-        of_forward
-    };
+    let (of_block, of_forward) = (&model.definition.docs, &model.forward.docs);
+    let between: Attribute = parse_quote!(#[doc = ""]);
+    let between = (!of_block.is_empty() && !of_forward.is_empty()).then_some(&between);
+    let docs = of_block.iter().chain(between).chain(of_forward);
     // `#[doc(hidden)]` has no text.
-    let values = docs.iter().filter_map(|attribute| match &attribute.meta {
+    let values = docs.filter_map(|attribute| match &attribute.meta {
         Meta::NameValue(pair) => Some(&pair.value),
         _ => None,
     });

@@ -17,7 +17,11 @@ use std::{env, fs};
 const NAME: &str = "compile/macro";
 const ELEMENTWISE_NAME: &str = "compile/elementwise";
 const SHAPES_NAME: &str = "compile/shapes";
+const SCAN_NAME: &str = "compile/scan";
+const PAIRS_NAME: &str = "compile/pairs";
 const FUNCTIONS: usize = 200;
+/// The number of functions that are built, which takes longer.
+const BUILT: usize = 5;
 const ROUNDS: usize = 7;
 
 fn main() {
@@ -39,6 +43,12 @@ fn main() {
     if wants(SHAPES_NAME) {
         shapes();
     }
+    if wants(SCAN_NAME) {
+        beside_elementwise(SCAN_NAME, SCAN);
+    }
+    if wants(PAIRS_NAME) {
+        beside_elementwise(PAIRS_NAME, PAIRS);
+    }
     if wants(first::NAME) {
         first::run();
     }
@@ -59,9 +69,9 @@ fn macro_alone() {
     compare(NAME, FUNCTIONS, [&ours, &limit, &empty]);
 }
 
-/// Returns a crate of a quarter of the functions, all of this definition.
-fn many(definition: &str) -> String {
-    let numbers = 0..FUNCTIONS / 4;
+/// Returns a crate of functions that all have this definition.
+fn many(definition: &str, count: usize) -> String {
+    let numbers = 0..count;
     let all = numbers.map(|number| definition.replace("NUMBER", &number.to_string()));
     format!("{HEAD}{}", all.collect::<String>())
 }
@@ -73,18 +83,31 @@ fn shapes() {
         "#[custom_function]",
         &format!("#[custom_function({shapes})]"),
     );
-    let ours = Crate::new("shapes", &many(&declared));
-    let limit = Crate::new("without_shapes", &many(LINEAR));
+    let ours = Crate::new("shapes", &many(&declared, FUNCTIONS / 4));
+    let limit = Crate::new("without_shapes", &many(LINEAR, FUNCTIONS / 4));
     let empty = Crate::new("empty", HEAD);
     compare(SHAPES_NAME, FUNCTIONS / 4, [&ours, &limit, &empty]);
 }
 
 /// Elementwise functions beside the short form of the same formula, with its gradients by hand.
 fn elementwise() {
-    let ours = Crate::new("elementwise", &many(ELEMENTWISE));
-    let limit = Crate::new("by_hand", &many(BY_HAND));
+    let ours = Crate::new("elementwise", &many(ELEMENTWISE, FUNCTIONS / 4));
+    let limit = Crate::new("by_hand", &many(BY_HAND, FUNCTIONS / 4));
     let empty = Crate::new("empty", HEAD);
     compare(ELEMENTWISE_NAME, FUNCTIONS / 4, [&ours, &limit, &empty]);
+}
+
+/// Scans or pairs beside elementwise functions of the same formula, built: what they cost is their loops.
+fn beside_elementwise(name: &str, definition: &str) {
+    let folder = name.replace('/', "_");
+    let ours = Crate::new(&folder, &many(definition, BUILT)).built();
+    let limit = Crate::new(
+        &format!("{folder}_elementwise"),
+        &many(THREE_NUMBERS, BUILT),
+    )
+    .built();
+    let empty = Crate::new(&format!("{folder}_empty"), HEAD).built();
+    compare(name, BUILT, [&ours, &limit, &empty]);
 }
 
 /// Prints the time for each function of our crate, and of the other; the third has no functions.
@@ -115,6 +138,8 @@ fn median(mut times: Vec<Duration>) -> f64 {
 struct Crate {
     folder: PathBuf,
     source: String,
+    /// `check` or `build`
+    command: &'static str,
 }
 
 impl Crate {
@@ -125,9 +150,20 @@ impl Crate {
         fs::create_dir_all(folder.join("src")).expect("a temporary folder");
         fs::write(folder.join("Cargo.toml"), manifest(name)).expect("a temporary file");
         let source = source.to_owned();
-        let this = Self { folder, source };
+        let command = "check";
+        let this = Self {
+            folder,
+            source,
+            command,
+        };
         this.write("");
         this
+    }
+
+    /// The crate, to be built rather than checked.
+    fn built(self) -> Self {
+        let command = "build";
+        Self { command, ..self }
     }
 
     fn write(&self, comment: &str) {
@@ -139,7 +175,7 @@ impl Crate {
     fn check(&self, variables: &[(&str, &str)]) -> String {
         // The profile that users have while they write; without what an earlier round left behind.
         let output = Command::new(env!("CARGO"))
-            .args(["check", "--quiet", "--offline"])
+            .args([self.command, "--quiet", "--offline"])
             .current_dir(&self.folder)
             .env("CARGO_TARGET_DIR", self.folder.with_file_name("target"))
             .env("CARGO_INCREMENTAL", "0")
@@ -238,6 +274,40 @@ const ELEMENTWISE: &str = "
 #[custom_function(elementwise)]
 pub fn function_NUMBER<T: Real>(x: T, y: T, k: f64) -> T {
     x.exp() * x.powi(3) + y * k
+}
+";
+
+/// Three numbers, as the step of [`SCAN`] and a pair of [`PAIRS`] have, applied, so that the loops are compiled.
+const THREE_NUMBERS: &str = "
+#[custom_function(elementwise)]
+pub fn function_NUMBER<T: Real>(v: T, x: T, tau: T) -> T {
+    (tau * v + x).sigmoid() * x
+}
+
+pub fn apply_NUMBER(v: &Tensor1<f64>, x: &Tensor1<f64>, tau: &Tensor1<f64>) -> Tensor1<f64> {
+    function_NUMBER(v, x, tau)
+}
+";
+
+const SCAN: &str = "
+#[custom_function(scan)]
+pub fn function_NUMBER<T: Real>(#[state] v: T, #[step] x: T, tau: T) -> T {
+    (tau * v + x).sigmoid() * x
+}
+
+pub fn apply_NUMBER(v: &Tensor1<f64>, x: &Tensor2<f64>, tau: &Tensor1<f64>) -> Tensor1<f64> {
+    function_NUMBER(v, x, tau)
+}
+";
+
+const PAIRS: &str = "
+#[custom_function(pairs)]
+pub fn function_NUMBER<T: Real>(#[row] v: T, #[column] x: T, tau: T) -> T {
+    (tau * v + x).sigmoid() * x
+}
+
+pub fn apply_NUMBER(v: &Tensor1<f64>, x: &Tensor1<f64>, tau: &Tensor0<f64>) -> Tensor1<f64> {
+    function_NUMBER(v, x, tau)
 }
 ";
 

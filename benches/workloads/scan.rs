@@ -1,12 +1,13 @@
-//! scan/leaky: a leaky integrator and its rate over many steps, forward and backward.
+//! scan/leaky: a leaky integrator and its rate over many steps, forward and backward, and the memory that they take.
 
 use std::time::Duration;
 
-use pullback::kernels;
 use pullback::ndarray::{Array1, Array2};
 use pullback::prelude::*;
+use pullback::{kernels, memory};
 
-use crate::harness::{Filter, medians, report_both, timed};
+use crate::counting::peak;
+use crate::harness::{Filter, medians, report, report_both, timed};
 use crate::vectorized::vectorized;
 
 const STEPS: usize = 10_000;
@@ -20,9 +21,36 @@ fn leaky<T: Real>(#[state] v: T, #[step] x: T, tau: T) -> (T, T) {
 }
 
 pub fn run(filter: &Filter) {
-    if !filter.wants("scan/leaky") {
-        return;
+    if filter.wants("scan/leaky") {
+        time();
     }
+    if filter.wants("scan/peak") {
+        states();
+    }
+}
+
+/// Measures the peak memory beyond what is there before and after: the inputs, the rates and the gradients. The states
+/// are large here, so that the counter sees them.
+fn states() {
+    let channels = 4 * CHANNELS;
+    let wide = |length: usize| Tensor::from(Array1::from_elem(length, 0.5));
+    let leaves = (
+        wide(channels).set_requires_grad(true),
+        Tensor::from(Array2::from_elem((STEPS, channels), 0.1)).set_requires_grad(true),
+        wide(channels).set_requires_grad(true),
+    );
+    let gradient = Tensor::from(Array2::ones((STEPS, channels)));
+    memory::empty_cache();
+    let bytes = peak(|| {
+        ours(&leaves, &gradient);
+    });
+    let state = (channels * size_of::<f32>()) as f64;
+    // The rates, and the gradients of x.
+    let states = bytes as f64 / state - 2.0 * STEPS as f64;
+    report("scan/peak", states, 2.0 * (STEPS as f64).sqrt(), "states");
+}
+
+fn time() {
     let x = Array2::from_shape_fn((STEPS, CHANNELS), |(step, channel)| {
         ((step * 7 + channel * 31) % 997) as f32 / 997.0 - 0.5
     });

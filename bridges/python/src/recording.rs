@@ -29,6 +29,15 @@ type Gradients<'py> = Vec<Option<Bound<'py, PyAny>>>;
 
 #[pymethods]
 impl Recording {
+    /// Refuses copies, of `pickle` and of `copy`.
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err(format!(
+            "a recording of {} cannot be copied or pickled, since it belongs to one call: copy the arguments, and call \
+             the function again",
+            self.name
+        )))
+    }
+
     /// Returns whether the tensors of a fast call have the same memory as then. Else the recording must not be used:
     /// PyTorch frees the memory of a tensor when the tensor gets another, or another size.
     fn holds(&self, py: Python<'_>, tensors: &Bound<'_, PyTuple>) -> PyResult<bool> {

@@ -1,5 +1,6 @@
 """The functions of `examples/python` in PyTorch."""
 
+import copy
 import gc
 import importlib
 import inspect
@@ -329,7 +330,18 @@ def test_it_documents_itself():
     assert "It can be differentiated twice." in diffops.squash.__doc__
     compile(diffops.__pyi__, "diffops.pyi", "exec")
     assert "def linear(input: Array, weight: Array, bias: Array | None = ...) -> Array:" in diffops.__pyi__
+    # Of the block, and of forward.
+    assert diffops.MulConstant.__doc__.startswith("A product with a number.\n\nMultiplies each element.\n\nArguments:")
+
+
+def test_functions_are_pickled_by_name_and_recordings_say_why_not():
     assert pickle.loads(pickle.dumps(diffops.linear)) is diffops.linear
+    assert copy.deepcopy(diffops.linear) is diffops.linear
+    ones = torch.ones(2, 2, dtype=torch.float64).numpy()
+    recording, _, _ = diffops.MulConstant.pullback.run((ones, 2.5), [ones], [True])
+    for refused in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match="a recording of MulConstant cannot be copied or pickled"):
+            refused(recording)
 
 
 class Squashed(torch.utils.data.Dataset):

@@ -26,6 +26,7 @@ struct Generic<T, D>(PhantomData<(T, D)>);
 #[custom_function(name = "a <name>")]
 #[doc = "The documentation above the block."]
 impl<T: Element, D: Dimension> Generic<T, D> {
+    /// The documentation of forward.
     #[forward]
     fn forward(
         x: ArrayView<T, D>,
@@ -112,7 +113,8 @@ fn functions_of_the_program_are_listed_with_their_documentation() {
     let x = Tensor::from(Array1::<f32>::ones(2));
     assert_eq!(Generic::apply(&x, Some(&x)).to_array(), x.to_array());
     let generic = named("a <name>");
-    assert_eq!(generic.docs, "The documentation above the block.");
+    let docs = "The documentation above the block.\n\nThe documentation of forward.";
+    assert_eq!(generic.docs, docs);
     assert_eq!(
         (generic.signature.order, generic.signature.forward_mode),
         (Order::Any, true)
