@@ -43,6 +43,7 @@ pub mod elementwise {}
 /// [`math!`]: crate::math
 /// [`Gradcheck`]: crate::Gradcheck
 /// [`kernels`]: crate::kernels
+/// [`kernels::Lu`]: crate::kernels::Lu
 /// [`ops`]: crate::ops
 /// [`Tensor::scaled_dot_product_attention`]: crate::Tensor::scaled_dot_product_attention
 /// [What the compiler checks]: what_the_compiler_checks

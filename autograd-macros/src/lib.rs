@@ -309,7 +309,9 @@ use proc_macro::{Span, TokenStream};
 ///
 /// Each output has a shape too, of axes, numbers and expressions, or that of an input, `output = x`; saved
 /// intermediates may have one. Expressions have `+`, `-`, `*`, `/` and `%`, which round down, and nothing overflows
-/// unseen: a length below 0 is an error that shows the expression with its numbers.
+/// unseen: a length below 0 is an error that shows the expression with its numbers. Methods, fields and functions may
+/// compute a length: `angles.len()`, `beam.bins`, `n.next_power_of_two()`, `half(n)`. A function that returns a list of
+/// tensors of different shapes has no `shapes(…)`.
 ///
 /// `apply` compares the inputs before forward runs, and panics at the caller's line with the names of the axis and of
 /// both tensors; it compares what forward returns too. Backward functions and the `#[jvp]` rule ask for an axis as for a

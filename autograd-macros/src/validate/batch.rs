@@ -7,7 +7,7 @@ use super::vmap;
 use crate::diagnostics::{Diagnostics, did_you_mean, list};
 use crate::model::{Batch, Definition, Forward, FunctionKind, Role, TensorInput};
 use crate::parse::ImplBlock;
-use crate::types::{Kind, peel};
+use crate::types::{Kind, is_primitive, peel};
 
 /// Reads the inputs. Names that are wrong are left out, so that `apply_batch` is there in spite of them.
 pub(super) fn read(
@@ -29,7 +29,7 @@ pub(super) fn read(
                 has_room_for_an_axis(name, tensor, diagnostics);
                 is_batched[index] = true;
             }
-            None => is_not_a_tensor(name, index.is_some(), forward, diagnostics),
+            None => is_not_a_tensor(name, index, forward, diagnostics),
         }
     }
     examples_are_independent(keyword, forward, diagnostics);
@@ -97,12 +97,25 @@ fn is_not_written(block: &ImplBlock, diagnostics: &mut Diagnostics) -> Option<()
 /// //                      ^^^^^ `scale` is a value, which all examples share
 /// fn forward(query: ArrayView2<f64>, scale: f64) -> Array2<f64>
 /// ```
-fn is_not_a_tensor(name: &Ident, is_input: bool, forward: &Forward, diagnostics: &mut Diagnostics) {
+fn is_not_a_tensor(
+    name: &Ident,
+    value: Option<usize>,
+    forward: &Forward,
+    diagnostics: &mut Diagnostics,
+) {
     let tensors = forward.inputs.iter().filter(|input| input.tensor.is_some());
     let tensors: Vec<String> = tensors.map(|input| input.name.to_string()).collect();
-    let (message, suggestion) = if is_input {
+    let (message, suggestion) = if let Some(index) = value {
         let message = format!("`{name}` is a value, which all examples share");
-        (message, "leave it out; ".to_owned())
+        let suggestion = if is_primitive(&forward.inputs[index].ty) {
+            format!(
+                "leave it out; a number that differs between examples is a tensor, `#[non_differentiable] {name}: \
+                 ArrayView0<f64>`; "
+            )
+        } else {
+            "leave it out; ".to_owned()
+        };
+        (message, suggestion)
     } else {
         let message = format!("forward has no input named `{name}`");
         (message, did_you_mean(&name.to_string(), &tensors))

@@ -456,8 +456,12 @@ fn something_has_a_gradient(
         .and_then(|one| lookalikes::discrete_element(&one.ty));
     if returned.iter().any(is_saved) {
         let message = "forward returns no array of floats before what is saved";
-        let help = "outputs come first, then what `saves(…)` names: `(Array1<f64>, f64)`";
-        diagnostics.error_with_help(ty, message, help);
+        let swapped = "outputs come first, then what `saves(…)` names: `(Array1<f64>, f64)`";
+        let help = match number {
+            Some(number) => format!("{swapped}; or {}", as_output(&show(number))),
+            None => swapped.to_owned(),
+        };
+        diagnostics.error_with_help(ty, message, &help);
     } else if let Some(ty) = number {
         let number = show(ty);
         let message = format!("forward returns `{number}`, which can have no gradient");

@@ -551,7 +551,8 @@ impl Reader<'_> {
                     BinOp::Add(_) | BinOp::Sub(_) | BinOp::Mul(_) | BinOp::Div(_) | BinOp::Rem(_)
                 ) {
                     let message = "a length is computed with `+`, `-`, `*`, `/` and `%`";
-                    self.diagnostics.error(&binary.op, message);
+                    let help = "a method or a function may compute another: `2_usize.pow(levels)`, `half(n)`";
+                    self.diagnostics.error_with_help(&binary.op, message, help);
                     return None;
                 }
                 self.is_a_number(&binary.left)?;
@@ -735,11 +736,15 @@ impl Reader<'_> {
             };
             of.example()
         });
+        let otherwise = match first.kind {
+            Kind::List => "if its tensors have different shapes, leave `shapes` out".to_owned(),
+            _ => format!("or `{} = x`, the shape of an input", first.name),
+        };
         let help = format!(
-            "add `{} = {}`, of axes, numbers and expressions, or `{} = x`, the shape of an input",
+            "add `{} = {}`, of axes, numbers and expressions{} {otherwise}",
             first.name,
             example.unwrap_or_default(),
-            first.name
+            if first.kind == Kind::List { ";" } else { "," },
         );
         self.diagnostics.error_with_help(keyword, &message, &help);
     }

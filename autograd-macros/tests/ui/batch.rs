@@ -100,4 +100,10 @@ mod value_that_threads_cannot_share {
     }
 }
 
+mod indices {
+    use super::*;
+    #[custom_function(batch(x, order), grad(x) = order.iter().map(|place| grad_output[*place]).collect())]
+    pub fn permute(x: ArrayView1<f64>, order: &[usize]) -> Array1<f64> { order.iter().map(|place| x[*place]).collect() }
+}
+
 fn main() {}

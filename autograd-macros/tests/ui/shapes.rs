@@ -329,4 +329,16 @@ mod too_many_axes {
     pub fn f(x: ArrayViewD<f64>) -> ArrayD<f64> { x.to_owned() }
 }
 
+mod shift {
+    use super::*;
+    #[custom_function(shapes(x = [n], output = [n / (1 << levels)]), grad(x) = grad_output.to_owned())]
+    pub fn f(x: ArrayView1<f64>, levels: usize) -> Array1<f64> { x.iter().step_by(1 << levels).copied().collect() }
+}
+
+mod list_without_one {
+    use super::*;
+    #[custom_function(shapes(x = [n]), adjoint(x) = grad_output[0].to_owned())]
+    pub fn f(x: ArrayView1<f64>) -> Vec<Array1<f64>> { vec![x.to_owned()] }
+}
+
 fn main() {}
