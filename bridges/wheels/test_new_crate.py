@@ -70,3 +70,5 @@ def test_a_new_crate_has_a_name_and_a_folder_of_its_own(tmp_path):
     (tmp_path / "my_ops/notes").touch()
     assert "my_ops is not empty" in new("my_ops", cwd=tmp_path).stderr
     assert new(cwd=tmp_path).returncode != 0
+    assert "name a folder elsewhere" in new("my_ops", cwd=BRIDGES).stderr
+    assert not (BRIDGES / "my_ops").exists()
