@@ -578,8 +578,8 @@ use proc_macro::{Span, TokenStream};
 /// ```
 ///
 /// - An expression uses the names that a backward function asks for, and only what it uses is saved for
-///   it. Tensors are array views and values references: `&grad_output * *factor`. An optional input is
-///   plain in its own gradient, and an `Option` in others.
+///   it. Tensors are array views and values references, `&grad_output * *factor`; axes of `shapes(…)` are `usize`. An
+///   optional input is plain in its own gradient, and an `Option` in others.
 /// - `higher_order` makes all tensors `&Tensor`, so that the gradients can be differentiated again.
 /// - `outputs(…)`, `saves(…)` and `non_differentiable(…)` mean the same as in `#[forward(…)]`.
 /// - `grad(x, y) = …` is a tuple of two gradients; `grad(x, ignores_grad) = …` ignores the incoming

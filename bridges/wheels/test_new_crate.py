@@ -38,6 +38,9 @@ def test_a_new_crate_is_built_and_differentiated(tmp_path):
     crate = tmp_path / "my_ops"
     source = crate / "src/lib.rs"
     source.write_text(source.read_text().replace("{ my_ops:", "{ my_ops: between,") + BETWEEN)
+    tests = crate / "tests/test_my_ops.py"
+    case = '"between": (numpy.ones(2), numpy.zeros(2), numpy.ones(2)), "squash": ('
+    tests.write_text(tests.read_text().replace('"squash": (', case))
     wheel = build(crate, tmp_path / "wheels")
     install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", "installed", str(wheel)]
     subprocess.run(install, cwd=tmp_path, check=True)
@@ -54,8 +57,8 @@ def test_a_new_crate_is_built_and_differentiated(tmp_path):
     # The tests of the crate itself, in Python and in Rust.
     subprocess.run([sys.executable, "-m", "pytest", "-q"], cwd=crate, env=environment, check=True)
     environment = {**os.environ, "CARGO_TARGET_DIR": str(BRIDGES / "target")}
-    tests = subprocess.run(["cargo", "test", "--quiet"], cwd=crate, env=environment, check=True, stdout=-1, text=True)
-    assert "2 passed" in tests.stdout
+    ran = subprocess.run(["cargo", "test", "--quiet"], cwd=crate, env=environment, check=True, stdout=-1, text=True)
+    assert "2 passed" in ran.stdout
     stub = (tmp_path / "installed/my_ops/__init__.pyi").read_text()
     assert "def product(x: Array, w: Array, scale: float) -> Array:" in stub
 
@@ -67,3 +70,5 @@ def test_a_new_crate_has_a_name_and_a_folder_of_its_own(tmp_path):
     (tmp_path / "my_ops/notes").touch()
     assert "my_ops is not empty" in new("my_ops", cwd=tmp_path).stderr
     assert new(cwd=tmp_path).returncode != 0
+    assert "name a folder elsewhere" in new("my_ops", cwd=BRIDGES).stderr
+    assert not (BRIDGES / "my_ops").exists()

@@ -285,3 +285,27 @@ fn the_signature_has_the_shapes() {
         [Some("[rows, 2]"), Some("[rows]")]
     );
 }
+
+/// Σⱼ ‖xᵢ − yⱼ‖⁻¹²
+#[custom_function(pairs)]
+fn repulsion<T: Real>(#[row] x: [T; 2], #[column] y: [T; 2]) -> T {
+    ((x[0] - y[0]).square() + (x[1] - y[1]).square()).powi(-6)
+}
+
+#[test]
+fn a_check_names_the_input_and_an_output_that_is_too_large_for_differences() {
+    let (x, y) = (
+        Tensor::from(array![[0.0, 0.0]]),
+        Tensor::from(array![[0.01, 0.0], [1.0, 0.3]]),
+    );
+    let result = Gradcheck::new().run(|(x, y)| repulsion(x, y), (&x, &y));
+    let text = result.unwrap_err().to_string();
+    assert!(
+        text.contains("of `repulsion` with respect to `x` (input 0): "),
+        "{text}"
+    );
+    assert!(
+        text.contains("The output is 1.0e24, and the rounding of such a number"),
+        "{text}"
+    );
+}

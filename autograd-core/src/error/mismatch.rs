@@ -109,6 +109,8 @@ pub struct Mismatch {
     pub numerical: f64,
     /// The differences to the left and to the right if they disagree: there may be no derivative.
     pub sides: Option<[f64; 2]>,
+    /// The value of the output, and the error of a difference by its rounding, if that is larger than `tolerance`.
+    pub coarse: Option<[f64; 2]>,
     /// Outputs of a function with a `#[residual]`, which forward may have left too early: its gradients are right for a
     /// solution of the equations.
     pub unsolved: Option<Unsolved>,
@@ -241,6 +243,13 @@ impl fmt::Display for Mismatch {
         write!(f, "; they may differ by {}", Short(*tolerance))?;
         if let Some(unsolved) = &self.unsolved {
             write_unsolved(f, unsolved)?;
+        }
+        if let Some([value, rounding]) = self.coarse {
+            return write!(
+                f,
+                ". The output is {value:.1e}, and the rounding of such a number changes a difference by {rounding:.1e}: \
+                 check at numbers for which it is smaller"
+            );
         }
         let Some([left, right]) = self.sides else {
             return Ok(());

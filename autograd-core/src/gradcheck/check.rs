@@ -209,6 +209,23 @@ impl Check<'_> {
         (again.nth(row) == Some(center)).then_some(sides)
     }
 
+    /// Returns the value of an output, and what its rounding alone changes in a difference, if that is more than the
+    /// tolerance.
+    fn coarse(
+        &self,
+        output: usize,
+        value: f64,
+        [below, above]: [&Beside; 2],
+        numerical: f64,
+    ) -> Option<[f64; 2]> {
+        let epsilon = match self.recorded.outputs[output] {
+            AnyTensor::F32(_) => f64::from(f32::EPSILON),
+            AnyTensor::F64(_) => f64::EPSILON,
+        };
+        let rounding = epsilon * value.abs() / (above.step - below.step);
+        (rounding > self.tolerances.of(numerical)).then_some([value, rounding])
+    }
+
     /// Compares the derivatives of the outputs by one entry of one input.
     fn compare_column(
         &self,
@@ -222,10 +239,12 @@ impl Check<'_> {
         for (row, (analytical, &numerical)) in analytical.zip(numerical).enumerate() {
             if self.tolerances.exceeded(analytical, numerical) {
                 let sides = self.sides(beside, row);
-                let [output, row] = self.place(row);
+                let [output, entry_of] = self.place(row);
+                let output_value = beside[1].outputs[row];
                 return Err(Error::new(ErrorKind::Gradcheck(Mismatch {
-                    output_entry: indices(row, self.recorded.outputs[output].shape()),
+                    output_entry: indices(entry_of, self.recorded.outputs[output].shape()),
                     sides,
+                    coarse: self.coarse(output, output_value, beside, numerical),
                     ..self.mismatch(derivative, [input, entry, output], [analytical, numerical])
                 })));
             }
@@ -266,6 +285,7 @@ impl Check<'_> {
             analytical,
             numerical,
             sides: None,
+            coarse: None,
             unsolved: None,
             tolerance: self.tolerances.of(numerical),
         }

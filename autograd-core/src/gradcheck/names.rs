@@ -81,11 +81,24 @@ fn only_node<'a>(recorded: &'a Recording, mismatch: &Mismatch) -> Option<&'a Nod
         node.header().is_leaf() || inputs.any(|input| input.node == *node)
     };
     let edges = compared.iter().filter_map(AnyTensor::edge);
-    let mut nodes = edges.map(|edge| &edge.node).filter(|node| !is_input(node));
+    let mut nodes = edges
+        .map(|edge| before_reshapes(&edge.node))
+        .filter(|node| !is_input(node));
     let node = nodes.next()?;
     let mut before = node.0.edges().iter().flatten();
-    let is_only = nodes.all(|other| *other == *node) && before.all(|edge| is_input(&edge.node));
+    let is_only = nodes.all(|other| *other == *node)
+        && before.all(|edge| is_input(before_reshapes(&edge.node)));
     is_only.then_some(node)
+}
+
+/// Returns the node whose elements a tensor has in another shape: a function of pairs reshapes its tensors.
+fn before_reshapes(mut node: &Node) -> &Node {
+    while node.name() == "Reshape"
+        && let [Some(edge)] = node.0.edges()
+    {
+        node = &edge.node;
+    }
+    node
 }
 
 /// Returns the name of an input in the function's signature, or of the gradient or tangent after the inputs.
@@ -94,8 +107,11 @@ fn input_name(node: &Node, check: &Check<'_>, mismatch: &Mismatch) -> Option<Str
     let of_input = |position: usize| {
         let input = check.positions.iter().position(|&of| of == position)?;
         let edge = recorded.inputs[input].edge()?;
-        let is_it =
-            |other: &Option<Edge>| other.as_ref().is_some_and(|other| other.node == edge.node);
+        let is_it = |other: &Option<Edge>| {
+            other
+                .as_ref()
+                .is_some_and(|other| *before_reshapes(&other.node) == edge.node)
+        };
         Some(node.0.input_name(node.0.edges().iter().position(is_it)?))
     };
     let Some(place) = mismatch.input.checked_sub(check.count) else {

@@ -29,6 +29,8 @@ CASES = {
     "scaled": (numbers(4, 3), numbers(4)),
     "smooth": (numbers(6),),
     "squash": (numbers(2, 3), numbers(2, 1, low=0.5)),
+    # `opcheck` compares the strides with those that a compiled program relies on.
+    "transposed": (numbers(3, 2),),
     "tridiagonal": (numbers(4), numbers(5, low=5.0, high=6.0), numbers(4), numbers(5)),
     "windows": (numbers(7), 3, 2),
 }

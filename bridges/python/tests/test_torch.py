@@ -500,7 +500,15 @@ torch.testing.assert_close(y, torch.full((3, 4), 2 / 5**0.5))
 """
 
 
-@pytest.mark.parametrize("imports", ["import sys, diffops, torch", "import sys, torch, diffops"])
+IMPORTS = [
+    "import sys, diffops, torch",
+    "import sys, torch, diffops",
+    # Many packages ask whether there is PyTorch before they import it.
+    "import sys, importlib.util, diffops; importlib.util.find_spec('torch'); import torch",
+]
+
+
+@pytest.mark.parametrize("imports", IMPORTS)
 def test_another_process_loads_an_exported_program(imports, tmp_path):
     file = tmp_path / "squash.pt2"
     for program in (SAVE, LOAD):

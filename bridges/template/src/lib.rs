@@ -13,12 +13,12 @@ pub fn squash<T: Real>(x: T, limit: T) -> T {
 #[custom_function(
     higher_order,
     shapes(x = [n, i], w = [i, o], output = [n, o]),
-    grad(x) = grad_output.matmul(&w.t()) * *scale,
-    grad(w) = x.t().matmul(grad_output) * *scale,
+    grad(x) = grad_output.matmul(&w.t()) * T::from_f64(*scale),
+    grad(w) = x.t().matmul(grad_output) * T::from_f64(*scale),
     gradcheck(n = 2, i = 3, o = 4, scale = 2.5),
 )]
-pub fn product(x: ArrayView2<f64>, w: ArrayView2<f64>, scale: f64) -> Array2<f64> {
-    x.dot(&w) * scale
+pub fn product<T: Element>(x: ArrayView2<T>, w: ArrayView2<T>, scale: f64) -> Array2<T> {
+    x.dot(&w) * T::from_f64(scale)
 }
 
 pullback_python::module! { template: product, squash }

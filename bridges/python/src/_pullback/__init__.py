@@ -48,12 +48,14 @@ class After(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(self, fullname, path, target=None):
         if fullname != self.framework:
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(fullname)
-        if spec is None or spec.loader is None:
-            return spec
-        self.loader, spec.loader = spec.loader, self
-        return spec
+        # This finder stays, as others may only ask whether there is the framework.
+        for finder in sys.meta_path[sys.meta_path.index(self) + 1 :]:
+            spec = finder.find_spec(fullname, path, target)
+            if spec is not None and spec.loader is not None:
+                self.loader, spec.loader = spec.loader, self
+            if spec is not None:
+                return spec
+        return None
 
     def create_module(self, spec):
         return self.loader.create_module(spec)
@@ -61,6 +63,7 @@ class After(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def exec_module(self, module):
         module.__spec__.loader = module.__loader__ = self.loader
         self.loader.exec_module(module)
+        sys.meta_path.remove(self)
         self.define()
 
 

@@ -43,7 +43,8 @@ def dtype(tensor):
 
 def add(name, parameters, function, fake):
     """Defines an operator of tensors on the CPU. `torch.library.custom_op` would be slower to call: it compares inputs
-    with outputs, which here never share memory.
+    with outputs, which here never share memory. A compiled program relies on the strides that `fake` returns, those of
+    row-major order, while a function returns arrays of any layout.
     """
     torch.library.define(name, f"({parameters}) -> Tensor[]", tags=torch.Tag.pt2_compliant_tag)
     torch.library.impl(name, "CPU", function)
@@ -70,11 +71,12 @@ def define(function, namespace):
 
     def forward(*arguments):
         found = function.fast(arguments)
-        if found is not NotImplemented:
-            return [found] if isinstance(found, torch.Tensor) else list(found)
-        call, tensors = split(arguments)
-        outputs = call(arrays_of(call, tensors), [False] * len(tensors))[1]
-        return [torch.from_numpy(output) for output in outputs]
+        if found is NotImplemented:
+            call, tensors = split(arguments)
+            found = map(torch.from_numpy, call(arrays_of(call, tensors), [False] * len(tensors))[1])
+        elif isinstance(found, torch.Tensor):
+            found = [found]
+        return [output.contiguous() for output in found]
 
     def fake(*arguments):
         call, inputs = split(arguments)
@@ -105,7 +107,8 @@ def define(function, namespace):
         grads = [next(grads).numpy() if is_there else None for is_there in there]
         found = zip(tensors, recording.gradients(grads, needed), needed)
         found = [(of, grad) for of, grad, is_needed in found if is_needed]
-        return [torch.zeros_like(of) if grad is None else torch.from_numpy(grad) for of, grad in found]
+        found = [torch.zeros_like(of) if grad is None else torch.from_numpy(grad) for of, grad in found]
+        return [grad.contiguous() for grad in found]
 
     def fake_gradients(*arguments):
         tensors = split(arguments[:-3])[1]
