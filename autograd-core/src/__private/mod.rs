@@ -40,7 +40,7 @@ pub use crate::saved::{Saved, SavedList};
 pub use crate::scan::{Scan, scan_values};
 pub use crate::tape::{AnyGradient, DualTensor, Edge, Gradient, Node, RawTensor};
 pub use crate::tensor::{
-    Tensor, Tensor0, Tensor1, Tensor2, Tensor3, Tensor4, Tensor5, Tensor6, TensorD,
+    ListElement, Tensor, Tensor0, Tensor1, Tensor2, Tensor3, Tensor4, Tensor5, Tensor6, TensorD,
 };
 pub use crate::thread::unrecorded;
 pub use argument::{Argument, Save, Single, View};
@@ -139,29 +139,6 @@ pub fn needs<const N: usize>(edges: &[Option<Edge>; N]) -> [bool; N] {
 #[inline]
 pub fn any<const N: usize>(needs: &[bool; N]) -> bool {
     needs.contains(&true)
-}
-
-/// An element of a list that `apply` takes: a tensor, by value or by reference.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a tensor of `{T}` with the rank of this list",
-    label = "a list of such tensors is needed",
-    note = "of tensors of a fixed rank, `x.clone().into_dyn()` has any rank"
-)]
-pub trait ListElement<T, D> {
-    /// Returns the tensor.
-    fn as_tensor(&self) -> &Tensor<T, D>;
-}
-
-impl<T, D> ListElement<T, D> for Tensor<T, D> {
-    fn as_tensor(&self) -> &Self {
-        self
-    }
-}
-
-impl<T, D> ListElement<T, D> for &Tensor<T, D> {
-    fn as_tensor(&self) -> &Tensor<T, D> {
-        self
-    }
 }
 
 /// Returns the tensors of a list by reference.

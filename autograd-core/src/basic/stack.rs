@@ -6,7 +6,8 @@ use ndarray::{Array, ArrayView, ArrayViewD, Axis, Dimension, SliceInfoElem};
 
 use super::Slice;
 use crate::kernels::checks::has_rank;
-use crate::{Element, custom_function, kernels, tensor::Tensor};
+use crate::tensor::{ListElement, Tensor};
+use crate::{Element, custom_function, kernels};
 
 /// Tensors of one shape, stacked along a new axis.
 #[derive(Debug)]
@@ -65,7 +66,7 @@ impl<T: Element, D: Dimension, E: Dimension> Stack<T, D, E> {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// Stacks tensors of one shape along a new axis `axis`.
+    /// Stacks tensors of one shape, given by value or by reference, along a new axis `axis`.
     ///
     /// # Panics
     /// If there are no tensors, their shapes differ, or `axis` is larger than their rank.
@@ -75,10 +76,12 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     ///
     /// let (x, y) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![3.0, 4.0]));
     /// assert_eq!(Tensor::stack(Axis(0), &[&x, &y]).to_array(), array![[1.0, 2.0], [3.0, 4.0]]);
+    /// let steps: Vec<Tensor<f64, _>> = (1..4).map(|step| &x * f64::from(step)).collect();
+    /// assert_eq!(Tensor::stack(Axis(0), &steps).shape(), [3, 2]);
     /// ```
     #[must_use]
     #[track_caller]
-    pub fn stack(axis: Axis, parts: &[&Self]) -> Tensor<T, D::Larger> {
+    pub fn stack(axis: Axis, parts: &[impl ListElement<T, D>]) -> Tensor<T, D::Larger> {
         Stack::apply(axis, parts)
     }
 }

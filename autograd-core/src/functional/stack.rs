@@ -96,7 +96,6 @@ pub(super) fn row_blocks(
 
 fn stack<T: Element>(parts: Vec<AnyTensor>, layout: &Layout) -> TensorD<T> {
     let parts: Vec<TensorD<T>> = parts.into_iter().map(AnyTensor::into_typed).collect();
-    let parts: Vec<&TensorD<T>> = parts.iter().collect();
     Tensor::stack(layout.axis, &parts).reshape(&layout.whole[..])
 }
 

@@ -4,7 +4,8 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Axis, Dimension};
 
-use crate::{Element, custom_function, kernels, tensor::Tensor};
+use crate::tensor::{ListElement, Tensor};
+use crate::{Element, custom_function, kernels};
 
 /// The concatenation of tensors along an axis.
 #[derive(Debug)]
@@ -36,7 +37,7 @@ impl<T: Element, D: Dimension> Concat<T, D> {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// Concatenates tensors along `axis`.
+    /// Concatenates tensors along `axis`, given by value or by reference.
     ///
     /// # Panics
     /// If there are no tensors, they do not have the axis, or they differ in the length of another axis.
@@ -49,7 +50,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// ```
     #[must_use]
     #[track_caller]
-    pub fn concat(axis: Axis, parts: &[&Self]) -> Self {
+    pub fn concat(axis: Axis, parts: &[impl ListElement<T, D>]) -> Self {
         Concat::apply(axis, parts)
     }
 }

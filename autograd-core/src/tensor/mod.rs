@@ -1,11 +1,14 @@
 //! Tensors: a value, and the edge to the node that computed it.
 //!
-//! This file has the value; `grad` has gradients; `update` changes values and gradients in place; `reuse` computes in
+//! This file has the value; `grad` has gradients; `list` has what a list of tensors is made of; `update` changes values and gradients in place; `reuse` computes in
 //! the memory of an operand.
 
 mod grad;
+mod list;
 mod reuse;
 mod update;
+
+pub use list::ListElement;
 
 use std::fmt;
 use std::marker::PhantomData;

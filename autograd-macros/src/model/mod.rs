@@ -335,6 +335,13 @@ impl Forward {
         is_float(ty) || is_element || held.any(|ty| self.has_float(ty))
     }
 
+    /// Returns whether a value holds numbers with derivatives, as far as the tokens of its type show: factors too, `Lu<f64>`.
+    pub(crate) fn holds_float(&self, ty: &Type) -> bool {
+        let is_marker = last_segment(ty).is_some_and(|last| last.ident == "PhantomData");
+        let mut held = inner_types(ty).into_iter().filter(|_| !is_marker);
+        self.has_float(ty) || held.any(|ty| self.holds_float(ty))
+    }
+
     /// Returns the differentiable inputs, by their index among themselves.
     pub(crate) fn differentiable(&self) -> Vec<(&Input, &TensorInput)> {
         let tensors = self

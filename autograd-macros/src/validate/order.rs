@@ -80,7 +80,7 @@ pub(super) fn keeps_numbers(derivative: &Derivative, asker: &Asker<'_>, context:
             continue;
         };
         let returned = &context.forward.returned[index];
-        if !context.forward.has_float(&returned.ty) {
+        if !context.forward.holds_float(&returned.ty) {
             continue;
         }
         let name = &returned.name;
@@ -92,9 +92,12 @@ pub(super) fn keeps_numbers(derivative: &Derivative, asker: &Asker<'_>, context:
             (_, FunctionKind::Block) => "mark the function `#[backward(…, once)]`",
             _ => "write `grad(…, once) = …`",
         };
-        let help = format!(
-            "compute it again from inputs and outputs, return it as an array, `Array0<f64>`, or {otherwise}"
-        );
+        let as_array = if context.forward.has_float(&returned.ty) {
+            ", return it as an array, `Array0<f64>`"
+        } else {
+            ""
+        };
+        let help = format!("compute it again from inputs and outputs{as_array}, or {otherwise}");
         let ty = &parameter.ty;
         context.diagnostics.error_with_help(ty, &message, &help);
     }

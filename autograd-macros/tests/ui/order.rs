@@ -70,6 +70,26 @@ mod number_of_forward {
     }
 }
 
+mod factors_of_forward {
+    use super::*;
+    use pullback::kernels::Lu;
+    use pullback::ndarray::ArrayView2;
+    pub struct Solved;
+    #[custom_function]
+    impl Solved {
+        #[forward(outputs(x), saves(factors))]
+        pub fn forward(a: ArrayView2<f64>, b: ArrayView1<f64>) -> (Array1<f64>, Lu<f64>) {
+            let factors = Lu::new(&a).expect("not singular");
+            (factors.solve(&b), factors)
+        }
+        #[backward(a, b)]
+        fn backward(grad_x: &Tensor1<f64>, x: &Tensor1<f64>, factors: &Lu<f64>) -> (Tensor2<f64>, Tensor1<f64>) {
+            let grad_b = Tensor::from(factors.solve_transposed(&grad_x.view()));
+            (-grad_b.outer(x), grad_b)
+        }
+    }
+}
+
 mod numbers_of_forward_in_the_short_form {
     use super::*;
     #[custom_function(higher_order, outputs(y, sums), grad(x) = grad_y * sums[0])]

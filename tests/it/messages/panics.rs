@@ -116,8 +116,8 @@ fn functions() -> Messages {
         m.embedding(&[2]);
         m.flip(&[3]);
         m.dropout(1.5, 1);
-        Tensor2::<f64>::stack(Axis(0), &[]);
-        Tensor2::<f64>::concat(Axis(0), &[]);
+        Tensor2::<f64>::stack(Axis(0), &[] as &[&Tensor2<f64>]);
+        Tensor2::<f64>::concat(Axis(0), &[] as &[&Tensor2<f64>]);
         image().max_pool2d([5, 5], [1, 1], [0, 0]);
         image().conv2d(&Tensor::from(Array4::zeros((1, 2, 5, 5))), None, ConvOptions::default());
         m.solve(&x);

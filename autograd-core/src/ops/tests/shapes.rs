@@ -268,10 +268,10 @@ fn mistakes_between_tensors_and_indices_are_reported_at_the_callers_line() {
     let y = x.reshape((3, 2));
     let indices = arr2(&[[0, 1, 2]]);
     panics! {
-        Tensor2::<f64>::concat(Axis(0), &[]) => "concat of no tensors: at least one is needed";
+        Tensor2::<f64>::concat(Axis(0), &[] as &[&Tensor2<f64>]) => "concat of no tensors: at least one is needed";
         Tensor::concat(Axis(2), &[&x]) => "concat of a tensor of shape [2, 3]: there is no axis 2";
         Tensor::concat(Axis(0), &[&x, &y]) => "concat along axis 0 of tensors of shapes [2, 3] and [3, 2]: the other axes differ";
-        Tensor2::<f64>::stack(Axis(0), &[]) => "stack of no tensors: at least one is needed";
+        Tensor2::<f64>::stack(Axis(0), &[] as &[&Tensor2<f64>]) => "stack of no tensors: at least one is needed";
         Tensor::stack(Axis(3), &[&x]) => "stack of tensors of shape [2, 3]: there cannot be an axis 3";
         Tensor::stack(Axis(0), &[&x, &y]) => "stack of tensors of shapes [2, 3] and [3, 2]: they differ";
         x.index_select(Axis(1), &[0, 3]) => "index_select along axis 1 of length 3: the index 3 is out of range";
