@@ -100,6 +100,9 @@ fn nothing_is_asked_for_twice(sig: &Signature, context: &mut Context<'_>) {
 /// #[jvp]
 /// fn jvp(tangent_wieght: ArrayView2<f32>, …) -> Array2<f32>
 /// //     ^^^^^^^^^^^^^^ forward has no input named `wieght`
+/// #[backward(x)]
+/// fn backward(ctx: &SquareContext, grad_output: ArrayView1<f64>) -> Array1<f64>
+/// //          ^^^ there is no `ctx`
 /// ```
 fn parameter(
     name: &Ident,
@@ -151,6 +154,10 @@ pub(super) fn unknown(
         context.diagnostics.error_with_help(name, &message, help);
         return;
     }
+    if text == "ctx" {
+        there_is_no_ctx(name, in_jvp, &names, context);
+        return;
+    }
     let special = if in_jvp {
         no_tangent(name, context)
     } else {
@@ -159,10 +166,15 @@ pub(super) fn unknown(
     let (message, suggestion) = special.unwrap_or_else(|| {
         let known = if in_jvp { "tangent" } else { "saved value" };
         let message = format!("no forward input, output or {known} is named `{name}`");
-        let gradient = forward.gradient_names().into_iter().next();
-        let suggestion = match gradient.filter(|_| may_be_gradient) {
-            Some(gradient) => format!("did you mean `{gradient}`? "),
-            None => did_you_mean(&name.to_string(), &names),
+        let meant = if in_jvp {
+            tangent_of_a_gradient(&text, &names)
+        } else {
+            let gradient = forward.gradient_names().into_iter().next();
+            gradient.filter(|_| may_be_gradient)
+        };
+        let suggestion = match meant {
+            Some(meant) => format!("did you mean `{meant}`? "),
+            None => did_you_mean(&text, &names),
         };
         (message, suggestion)
     });
@@ -184,6 +196,27 @@ pub(super) fn unknown(
     let names = list(&names);
     let help = format!("{suggestion}{who} {names}{saves}");
     context.diagnostics.error_with_help(name, &message, &help);
+}
+
+/// PyTorch's `ctx` is what names are asked for here.
+fn there_is_no_ctx(name: &Ident, in_jvp: bool, names: &[String], context: &mut Context<'_>) {
+    let mut help = format!("ask by name for what is needed: {}", list(names));
+    if !in_jvp && context.part == Part::Backward {
+        let all = format!("`context: &{}Context`", context.definition.ident);
+        help = match context.definition.kind.free() {
+            Some(_) => format!("use the names of what is needed: {}", list(names)),
+            None => format!("{help}; or for all that is saved, {all}"),
+        };
+    }
+    context
+        .diagnostics
+        .error_with_help(name, "there is no `ctx`", &help);
+}
+
+/// Returns `tangent_x` for `grad_x`.
+fn tangent_of_a_gradient(text: &str, names: &[String]) -> Option<String> {
+    let tangent = format!("tangent_{}", text.strip_prefix("grad_")?);
+    names.contains(&tangent).then_some(tangent)
 }
 
 /// Returns what is wrong with the name of a gradient, and what to write.

@@ -37,10 +37,12 @@ pub(super) fn read(
         .collect();
     let mut covers: Vec<Covers> = Vec::new();
     for (function, (method, options)) in backwards.iter().enumerate() {
-        let (expression, number) = (&method.expression, options.inputs.len());
+        let number = options.inputs.len();
+        let others = left.iter().map(|edge| &inputs[*edge].0.name);
+        let candidates: Vec<&Ident> = options.inputs.iter().chain(others).collect();
         let is_doubtful = options.are_doubtful
-            || expression.as_ref().is_some_and(|expression| {
-                !gives_gradients(expression, number, context.diagnostics)
+            || method.expression.as_ref().is_some_and(|expression| {
+                !gives_gradients(expression, number, &candidates, context.diagnostics)
             });
         is_known &= !is_doubtful;
         let named: Vec<(usize, &Ident)> = if options.inputs.is_empty() {
@@ -148,6 +150,7 @@ fn differentiable_input(
 pub(super) fn gives_gradients(
     expression: &Expr,
     number: usize,
+    candidates: &[&Ident],
     diagnostics: &mut Diagnostics,
 ) -> bool {
     let (message, help) = match expression {
@@ -157,7 +160,7 @@ pub(super) fn gives_gradients(
                 count(number, "gradient"),
                 tuple.elems.len()
             ),
-            "name an input for each of them: `grad(x, y) = (…, …)`".to_owned(),
+            one_for_each(tuple.elems.len(), candidates),
         ),
         Expr::Array(_) if number > 1 => {
             let places = vec!["…"; number].join(", ");
@@ -174,6 +177,19 @@ pub(super) fn gives_gradients(
     };
     diagnostics.error_with_help(expression, &message, &help);
     false
+}
+
+/// Returns how gradients are given for some of these inputs.
+fn one_for_each(gradients: usize, candidates: &[&Ident]) -> String {
+    let names: Vec<String> = candidates.iter().map(ToString::to_string).collect();
+    match names.get(..gradients) {
+        Some(names) => format!(
+            "name an input for each of them: `grad({}) = ({})`",
+            names.join(", "),
+            vec!["…"; gradients].join(", ")
+        ),
+        None => format!("the differentiable inputs: {}", list(names)),
+    }
 }
 
 /// No gradient may be returned twice.

@@ -343,3 +343,21 @@ mod no_return_type {
 }
 
 fn main() {}
+
+mod beginning_of_a_name {
+    use super::*;
+    #[custom_function(grad(x) = &grad_out * &x * 2.0)]
+    pub fn square(x: ArrayView1<f64>) -> Array1<f64> { &x * &x }
+}
+
+mod gradient_under_another_name {
+    use super::*;
+    #[custom_function(grad(x) = &dy * &x * 2.0)]
+    pub fn square(x: ArrayView1<f64>) -> Array1<f64> { &x * &x }
+}
+
+mod tuple_of_more_than_the_inputs {
+    use super::*;
+    #[custom_function(grad(x) = (&grad_output * &x, None))]
+    pub fn half_of_the_square(x: ArrayView1<f64>) -> Array1<f64> { &x * &x * 0.5 }
+}
