@@ -245,7 +245,7 @@ pub(crate) fn meant_on_parameter(name: &Ident) -> Option<&'static str> {
         Some("state")
     } else if near("step", 1) {
         Some("step")
-    } else if name == "row" {
+    } else if name == "row" || name == "rows" {
         Some("row")
     } else if near("column", 2) || name == "col" {
         Some("column")

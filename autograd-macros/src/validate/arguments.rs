@@ -56,9 +56,15 @@ pub(super) fn custom_function(
         }
     }
     if in_block {
-        for argument in &short {
+        let is_of_forward =
+            |argument: &Argument| Part::meant(&argument.name) == Some(Part::OfForward);
+        let (of_forward, others): (Vec<_>, Vec<_>) = short.into_iter().partition(is_of_forward);
+        for argument in &others {
             belongs_to_a_function(&argument.name, diagnostics);
         }
+        belong_to_forward(&of_forward, diagnostics);
+        // Callers then have the outputs that were meant.
+        options.short.forward = of_forward;
     } else {
         (options.short, options.form) = short_form(short, diagnostics);
         options.short.complete = diagnostics.len() == mistakes;
@@ -380,10 +386,34 @@ fn belongs_to_a_function(name: &Ident, diagnostics: &mut Diagnostics) {
         "adjoint" => {
             "write a function for the adjoint: `#[adjoint(x)] fn adjoint(…) -> …`".to_owned()
         }
-        "higher_order" => "write the backward functions on `&Tensor…`, and remove it".to_owned(),
-        _ => format!("write `#[forward({name}(…))]` above the forward function"),
+        _ => "write the backward functions on `&Tensor…`, and remove it".to_owned(),
     };
     diagnostics.error_with_help(name, &message, &help);
+}
+
+/// What a block's forward returns is named above it.
+///
+/// ```text
+/// #[custom_function(outputs(y), saves(place))]
+/// //                ^^^^^^^ `outputs` is written above the forward function of an `impl` block
+/// impl Max { … }
+/// ```
+fn belong_to_forward(arguments: &[Argument], diagnostics: &mut Diagnostics) {
+    let Some(first) = arguments.first() else {
+        return;
+    };
+    let message = format!(
+        "`{}` is written above the forward function of an `impl` block",
+        first.name
+    );
+    let all: Vec<String> = arguments
+        .iter()
+        .map(|one| format!("{}(…)", one.name))
+        .collect();
+    let help = format!("write `#[forward({})]`", all.join(", "));
+    diagnostics.error_with_help(&first.name, &message, &help);
+    // Backward functions may go by these names, or by those without them.
+    diagnostics.is_doubtful = true;
 }
 
 /// A residual is a function of the block.

@@ -201,3 +201,15 @@ mod the_word_misspelled {
 }
 
 fn main() {}
+
+mod misspelt_state {
+    use super::*;
+    #[custom_function(scan)]
+    pub fn f<T: Real>(#[states] v: T, #[step] x: T) -> T { v + x }
+}
+
+mod state_with_arguments {
+    use super::*;
+    #[custom_function(scan)]
+    pub fn f<T: Real>(#[state(0.0)] v: T, #[step] x: T) -> T { v + x }
+}
