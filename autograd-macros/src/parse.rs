@@ -7,13 +7,15 @@ use std::iter;
 use std::ops::Range;
 
 use proc_macro2::{Group, TokenStream, TokenTree};
+use quote::ToTokens as _;
 use syn::buffer::Cursor;
 use syn::ext::IdentExt as _;
 use syn::parse::discouraged::Speculative as _;
 use syn::parse::{Parse, ParseStream, Parser as _};
 use syn::punctuated::Punctuated;
 use syn::{
-    Attribute, Expr, Generics, Ident, Lit, LitStr, Meta, Path, Signature, Token, Type, Visibility,
+    Attribute, Expr, Generics, Ident, Lit, LitStr, Meta, MetaList, Path, Signature, Token, Type,
+    Visibility,
 };
 use syn::{braced, parenthesized, token};
 
@@ -100,10 +102,40 @@ pub(crate) struct Attributes {
     pub(crate) repeated: Vec<Path>,
 }
 
+/// Returns whether an attribute above the item has the name of an argument, or of an attribute in a block.
+pub(crate) fn is_argument(name: &Ident) -> bool {
+    const ARGUMENTS: [&str; 8] = [
+        "gradcheck",
+        "batch",
+        "shapes",
+        "elementwise",
+        "pairs",
+        "scan",
+        "higher_order",
+        "grad",
+    ];
+    ARGUMENTS.iter().any(|argument| name == argument) || is_of_a_block(name)
+}
+
+/// Returns whether this is an attribute of a function in a block.
+pub(crate) fn is_of_a_block(name: &Ident) -> bool {
+    ATTRIBUTES
+        .iter()
+        .any(|row| !row.1.is_empty() && name == row.1)
+}
+
 /// Reads the arguments of `#[custom_function(…)]`, and others above the same item.
 pub(crate) fn attributes(args: TokenStream, others: Vec<Meta>) -> Attributes {
     let repeated = others.iter().map(|other| other.path().clone()).collect();
+    // What a gradient is, such an attribute does not say.
+    let has_none = |name: &Ident| name == "grad" || is_of_a_block(name);
     let others = others.into_iter().map(|other| match other {
+        Meta::Path(path) | Meta::List(MetaList { path, .. })
+            if path.get_ident().is_some_and(has_none) =>
+        {
+            TokenStream::new()
+        }
+        other if other.path().get_ident().is_some_and(is_argument) => other.to_token_stream(),
         Meta::List(list) => list.tokens,
         Meta::Path(_) | Meta::NameValue(_) => TokenStream::new(),
     });
@@ -383,6 +415,10 @@ impl Argument {
             return Err(input.error("write `=` in place of `=>`"));
         }
         let equals = input.parse::<Option<Token![=]>>()?;
+        let is_gradient = list.is_some() && (name == "grad" || name == "adjoint");
+        if is_gradient && equals.is_none() && !input.is_empty() && !input.peek(Token![,]) {
+            return Err(input.error(format!("write `=` between `{name}(…)` and the gradient")));
+        }
         let each = if is_sample && equals.is_some() && is_each(input) {
             Some(input.parse()?)
         } else {

@@ -5,6 +5,7 @@ use syn::{Expr, Ident};
 
 use super::asked::{Asker, unknown};
 use super::context::Context;
+use super::operands;
 use crate::diagnostics::list;
 use crate::model::{Parameter, Wants};
 use crate::parse::Method;
@@ -34,6 +35,7 @@ pub(super) fn check(
         && covers.complete
     {
         is_owned(expression, context);
+        operands::check(expression, context);
         computes_with_what_is_there(expression, context);
     }
 }

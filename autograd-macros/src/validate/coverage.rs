@@ -1,6 +1,6 @@
 //! Rules for which gradient comes from which function.
 
-use syn::{Expr, Ident};
+use syn::{Expr, ExprLit, Ident, Lit};
 
 use super::context::Context;
 use super::options::BackwardOptions;
@@ -63,7 +63,15 @@ pub(super) fn read(
         });
         for (edge, on) in named {
             if let Some(owner) = owners[edge] {
-                is_not_covered(edge, on, [names[owner], names[function]], context);
+                // Where one input has no gradient yet, one of the two is its.
+                let missing = left.first().filter(|_| left.len() == 1);
+                is_known &= missing.is_none() || options.inputs.is_empty();
+                is_not_covered(
+                    (edge, missing.copied()),
+                    on,
+                    [names[owner], names[function]],
+                    context,
+                );
                 // One of the two names it by mistake, and then returns as many gradients as without it.
                 covers[owner].complete = false;
                 covers[function].complete = false;
@@ -153,6 +161,8 @@ pub(super) fn gives_gradients(
     candidates: &[&Ident],
     diagnostics: &mut Diagnostics,
 ) -> bool {
+    let named = &candidates[..number];
+    let are_distinct = (1..number).all(|place| !named[..place].contains(&named[place]));
     let (message, help) = match expression {
         Expr::Tuple(tuple) if tuple.elems.len() != number => (
             format!(
@@ -169,6 +179,17 @@ pub(super) fn gives_gradients(
                 format!("write `({places})`"),
             )
         }
+        Expr::Binary(_) | Expr::Unary(_) | Expr::Reference(_) if number > 1 && are_distinct => (
+            format!("{} expected, but this is one", count(number, "gradient")),
+            format!("write a tuple, `({})`", vec!["…"; number].join(", ")),
+        ),
+        Expr::Lit(ExprLit {
+            lit: Lit::Str(text),
+            ..
+        }) => (
+            "a gradient is an expression, without quotes".to_owned(),
+            format!("write `{}`", text.value()),
+        ),
         Expr::Closure(closure) => (
             "a gradient is an expression of the names that it may use, not a closure".to_owned(),
             format!("leave `|{}|` out", show(&closure.inputs)),
@@ -201,28 +222,37 @@ fn one_for_each(gradients: usize, candidates: &[&Ident]) -> String {
 /// //         ^^^^^ `grad_input` returns the gradient of `input` already
 /// ```
 fn is_not_covered(
-    edge: usize,
+    (edge, missing): (usize, Option<usize>),
     on: &Ident,
     [owner, function]: [&Ident; 2],
     context: &mut Context<'_>,
 ) {
-    let input = &context.forward.differentiable()[edge].0.name;
+    let inputs = context.forward.differentiable();
+    let input = &inputs[edge].0.name;
     let message = format!("`{owner}` returns the gradient of `{input}` already");
+    let remove = missing.map_or_else(
+        || "remove one of the two".to_owned(),
+        |missing| format!("did you mean `{}`?", inputs[missing].0.name),
+    );
     if on == function {
         let help = "a plain `#[backward]` returns the gradients of all inputs; \
                     name those that it returns: `#[backward(…)]`";
         context.diagnostics.error_with_help(on, &message, help);
     } else if context.definition.kind.free().is_some() {
-        let message = format!("the gradient of `{input}` is given already; remove one of the two");
+        let message = format!("the gradient of `{input}` is given already; {remove}");
         context.diagnostics.error(on, message);
     } else if owner == function {
-        context
-            .diagnostics
-            .error(on, format!("`{input}` is listed twice here; remove one"));
+        context.diagnostics.error(
+            on,
+            format!(
+                "`{input}` is listed twice here; {}",
+                remove.replace(" of the two", "")
+            ),
+        );
     } else {
         context
             .diagnostics
-            .error(on, format!("{message}; remove one of the two"));
+            .error(on, format!("{message}; {remove}"));
     }
 }
 
