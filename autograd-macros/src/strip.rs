@@ -9,7 +9,7 @@ use proc_macro2::{Delimiter, Group, Ident, Spacing, Span, TokenStream, TokenTree
 use quote::{ToTokens as _, quote};
 use syn::Meta;
 
-use crate::parse::{Part, is_ours_on_parameter};
+use crate::parse::{Part, is_argument, is_ours_on_parameter};
 use crate::spell::for_each_word;
 
 /// Removes our attributes from the parameters of a function.
@@ -28,7 +28,7 @@ pub(crate) fn helpers(item: TokenStream) -> TokenStream {
     })
 }
 
-/// Removes other `#[custom_function(…)]` above an item, and returns them too.
+/// Removes other `#[custom_function(…)]` above an item, and its arguments that are attributes, and returns them too.
 pub(crate) fn repeated(item: TokenStream) -> (TokenStream, Vec<Meta>) {
     let (mut rest, mut repeated) = (Vec::new(), Vec::new());
     for token in item {
@@ -38,7 +38,7 @@ pub(crate) fn repeated(item: TokenStream) -> (TokenStream, Vec<Meta>) {
             && is_above
             && let Ok(meta) = syn::parse2::<Meta>(group.stream())
             && let Some(name) = meta.path().segments.last()
-            && name.ident == "custom_function"
+            && (name.ident == "custom_function" || meta.path().get_ident().is_some_and(is_argument))
         {
             rest.pop();
             repeated.push(meta);

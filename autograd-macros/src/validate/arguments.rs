@@ -10,7 +10,9 @@ use super::{elementwise, scan};
 use crate::diagnostics::{Diagnostics, did_you_mean, list};
 use crate::lower::ShortArguments;
 use crate::model::Reduce;
-use crate::parse::{Argument, Arguments, Attributes, Part, meant_on_parameter};
+use crate::parse::{
+    Argument, Arguments, Attributes, Part, is_argument, is_of_a_block, meant_on_parameter,
+};
 use crate::show::show;
 
 /// Reads the arguments of `#[custom_function(…)]`, on a block or on a free function.
@@ -78,9 +80,31 @@ pub(super) fn custom_function(
 /// #[custom_function(grad(x) = …)]
 /// #[custom_function(gradcheck(x = [3]))]
 /// //^^^^^^^^^^^^^^^ this item has a `#[custom_function]` already
+/// #[custom_function(grad(x) = …)]
+/// #[gradcheck(x = [3])]
+/// //^^^^^^^^^ `gradcheck` is an argument of `#[custom_function]`
 /// ```
 fn is_given_once(repeated: &[Path], diagnostics: &mut Diagnostics) {
     for other in repeated {
+        if let Some(name) = other.get_ident().filter(|name| is_of_a_block(name)) {
+            let message = format!("`#[{name}]` is for functions in an `impl` block");
+            let help =
+                "in the short form, gradients are arguments: `#[custom_function(grad(x) = …)]`";
+            diagnostics.error_with_help(name, &message, help);
+            continue;
+        }
+        if let Some(name) = other.get_ident().filter(|name| is_argument(name)) {
+            let message = format!("`{name}` is an argument of `#[custom_function]`");
+            let help = match name.to_string().as_str() {
+                "grad" => "write `#[custom_function(grad(x) = …)]`".to_owned(),
+                "elementwise" | "pairs" | "scan" | "higher_order" => {
+                    format!("write `#[custom_function({name})]`")
+                }
+                _ => format!("write `#[custom_function({name}(…))]`"),
+            };
+            diagnostics.error_with_help(name, &message, &help);
+            continue;
+        }
         let message = "this item has a `#[custom_function]` already";
         let help = "write all arguments in one: `#[custom_function(grad(x) = …, gradcheck(…))]`";
         diagnostics.error_with_help(other, message, help);
@@ -422,7 +446,7 @@ fn belong_to_forward(arguments: &[Argument], diagnostics: &mut Diagnostics) {
 /// #[custom_function(residual = balance)]
 /// //                ^^^^^^^^ a residual is a function in the `impl` block
 /// ```
-fn is_of_a_block(name: &Ident, diagnostics: &mut Diagnostics) {
+fn belongs_to_a_block(name: &Ident, diagnostics: &mut Diagnostics) {
     let message = "a residual is a function in the `impl` block, beside forward";
     let help = "write `#[residual]` above it: `#[residual] fn residual(…) -> Tensor1<f64> { … }`";
     diagnostics.error_with_help(name, message, help);
@@ -470,7 +494,7 @@ pub(crate) fn known<'a>(
     for argument in arguments {
         let name = argument.name.to_string();
         if attribute == "custom_function" && Part::meant(&argument.name) == Some(Part::Residual) {
-            is_of_a_block(&argument.name, diagnostics);
+            belongs_to_a_block(&argument.name, diagnostics);
         } else if !names.contains(&name.as_str()) {
             let message = format!("`#[{attribute}]` has no argument `{name}`");
             let candidates: Vec<String> = names.iter().copied().map(String::from).collect();

@@ -213,9 +213,12 @@ fn there_is_no_ctx(name: &Ident, in_jvp: bool, names: &[String], context: &mut C
         .error_with_help(name, "there is no `ctx`", &help);
 }
 
-/// Returns `tangent_x` for `grad_x`.
+/// Returns `tangent_x` for `grad_x` and `dx`.
 fn tangent_of_a_gradient(text: &str, names: &[String]) -> Option<String> {
-    let tangent = format!("tangent_{}", text.strip_prefix("grad_")?);
+    let input = text
+        .strip_prefix("grad_")
+        .or_else(|| text.strip_prefix('d'))?;
+    let tangent = format!("tangent_{input}");
     names.contains(&tangent).then_some(tangent)
 }
 
