@@ -7,15 +7,13 @@ use std::iter;
 use std::ops::Range;
 
 use proc_macro2::{Group, TokenStream, TokenTree};
-use quote::ToTokens as _;
 use syn::buffer::Cursor;
 use syn::ext::IdentExt as _;
 use syn::parse::discouraged::Speculative as _;
 use syn::parse::{Parse, ParseStream, Parser as _};
 use syn::punctuated::Punctuated;
 use syn::{
-    Attribute, Expr, Generics, Ident, Lit, LitStr, Meta, MetaList, Path, Signature, Token, Type,
-    Visibility,
+    Attribute, Expr, Generics, Ident, Lit, LitStr, Meta, Path, Signature, Token, Type, Visibility,
 };
 use syn::{braced, parenthesized, token};
 
@@ -125,20 +123,8 @@ pub(crate) fn is_of_a_block(name: &Ident) -> bool {
 }
 
 /// Reads the arguments of `#[custom_function(…)]`, and others above the same item.
-pub(crate) fn attributes(args: TokenStream, others: Vec<Meta>) -> Attributes {
-    let repeated = others.iter().map(|other| other.path().clone()).collect();
-    // What a gradient is, such an attribute does not say.
-    let has_none = |name: &Ident| name == "grad" || is_of_a_block(name);
-    let others = others.into_iter().map(|other| match other {
-        Meta::Path(path) | Meta::List(MetaList { path, .. })
-            if path.get_ident().is_some_and(has_none) =>
-        {
-            TokenStream::new()
-        }
-        other if other.path().get_ident().is_some_and(is_argument) => other.to_token_stream(),
-        Meta::List(list) => list.tokens,
-        Meta::Path(_) | Meta::NameValue(_) => TokenStream::new(),
-    });
+pub(crate) fn attributes(args: TokenStream, others: Vec<(Path, TokenStream)>) -> Attributes {
+    let (repeated, others): (_, Vec<_>) = others.into_iter().unzip();
     let all: syn::Result<Vec<_>> = iter::once(args).chain(others).map(arguments).collect();
     Attributes {
         arguments: all.map(|all| all.concat()),

@@ -10,10 +10,7 @@ use super::{elementwise, scan};
 use crate::diagnostics::{Diagnostics, did_you_mean, list};
 use crate::lower::ShortArguments;
 use crate::model::Reduce;
-use crate::parse::{
-    Argument, Arguments, Attributes, Part, is_argument, is_of_a_block, meant_on_parameter,
-};
-use crate::show::show;
+use crate::parse::{Argument, Arguments, Attributes, Part, is_argument, is_of_a_block};
 
 /// Reads the arguments of `#[custom_function(…)]`, on a block or on a free function.
 pub(super) fn custom_function(
@@ -343,43 +340,6 @@ pub(super) fn none(attribute: &str, arguments: &Arguments, diagnostics: &mut Dia
         let message = format!("`#[{attribute}]` takes no arguments; write `#[{attribute}]`");
         diagnostics.error(&first.name, message);
     }
-}
-
-/// An attribute of a parameter takes no arguments and is given once.
-///
-/// ```text
-/// fn forward(#[tensor] #[tensor] x: Matrix<'_>) -> Array2<f32>
-/// //                     ^^^^^^ `#[tensor]` is given twice
-/// ```
-pub(super) fn on_parameter<'a>(
-    attributes: &'a [syn::Attribute],
-    name: &str,
-    diagnostics: &mut Diagnostics,
-) -> Option<&'a syn::Attribute> {
-    let is_meant = |attribute: &&syn::Attribute| {
-        let written = attribute.path().get_ident();
-        written.and_then(meant_on_parameter) == Some(name)
-    };
-    let mut ours = attributes.iter().filter(is_meant);
-    let first = ours.next()?;
-    if !first.path().is_ident(name) {
-        let written = show(first.path());
-        let message = format!("there is no attribute `#[{written}]`; did you mean `#[{name}]`?");
-        diagnostics.error(first.path(), message);
-    }
-    if first.meta.require_path_only().is_err() {
-        diagnostics.error(
-            &first.meta,
-            format!("`#[{name}]` takes no arguments; write `#[{name}]`"),
-        );
-    }
-    if let Some(second) = ours.next() {
-        diagnostics.error(
-            second.path(),
-            format!("`#[{name}]` is given twice; remove one"),
-        );
-    }
-    Some(first)
 }
 
 /// Arguments of the short form are for a free function; a block has other attributes for them.

@@ -2,8 +2,7 @@
 
 use syn::{FnArg, Generics, Ident, Pat, PatType, Signature, Type};
 
-use super::arguments::on_parameter;
-use super::parameters::{as_tensor, is_opaque, named, twice};
+use super::parameters::{as_tensor, is_opaque, named, on_parameter, twice};
 use super::{agreement, lifetimes, lookalikes, parameters, scan};
 use crate::diagnostics::Diagnostics;
 use crate::model::{Definition, Input, NeedsInputGrad, TensorInput};

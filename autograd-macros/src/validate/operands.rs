@@ -22,8 +22,12 @@ fn operators(expression: &Expr, context: &mut Context<'_>) -> bool {
     match peel(expression) {
         Expr::Binary(binary) if is_arithmetic(&binary.op) => {
             let (left, right) = (peel(&binary.left), peel(&binary.right));
+            // An array that the left side computes takes a view on the right.
+            let is_owned = !matches!(left, Expr::Reference(_) | Expr::Lit(_) | Expr::Path(_));
             operators(left, context)
                 && operators(right, context)
+                && is_no_view(left, context)
+                && (is_owned || is_no_view(right, context))
                 && operand(left, right, context)
                 && operand(right, left, context)
         }
@@ -38,11 +42,9 @@ fn operators(expression: &Expr, context: &mut Context<'_>) -> bool {
     }
 }
 
-/// An operand must have an operator: a view none at all, a reference, an integer and an option none beside an array.
+/// Beside an array, there are no references, integers and options.
 ///
 /// ```text
-/// #[custom_function(grad(x) = grad_output * &x * 2.0)]
-/// //                          ^^^^^^^^^^^ `grad_output` is a view, which operators take by reference
 /// #[custom_function(grad(x) = &grad_output * scale)]
 /// //                                         ^^^^^ `scale` is a reference
 /// #[custom_function(grad(x) = &grad_output * &x * 2)]
@@ -52,9 +54,6 @@ fn operators(expression: &Expr, context: &mut Context<'_>) -> bool {
 /// //                       ^^^^^ `scale` is an `Option<f64>`
 /// ```
 fn operand(operand: &Expr, other: &Expr, context: &mut Context<'_>) -> bool {
-    if !is_no_view(operand, context) {
-        return false;
-    }
     if !is_an_array(other, context) {
         return true;
     }
@@ -68,6 +67,12 @@ fn operand(operand: &Expr, other: &Expr, context: &mut Context<'_>) -> bool {
     false
 }
 
+/// A view is an operand by reference.
+///
+/// ```text
+/// #[custom_function(grad(x) = grad_output * &x * 2.0)]
+/// //                          ^^^^^^^^^^^ `grad_output` is a view, which operators take by reference
+/// ```
 fn is_no_view(operand: &Expr, context: &mut Context<'_>) -> bool {
     let Some(name) = name(operand).filter(|name| is_a_view(name, context)) else {
         return true;

@@ -2,8 +2,8 @@
 
 use syn::{Attribute, Ident, PatType, Signature, Type};
 
-use super::arguments::on_parameter;
 use super::elementwise::returned_types;
+use super::parameters::on_parameter;
 use crate::diagnostics::{Diagnostics, list};
 use crate::model::{Scan, ScanRole as Role, Scanned};
 use crate::parse::{Argument, meant_on_parameter};

@@ -366,6 +366,11 @@ mod view_as_an_operand {
     use super::*;
     #[custom_function(grad(x) = grad_output * &x * 2.0)]
     pub fn square(x: ArrayView1<f64>) -> Array1<f64> { &x * &x }
+    #[custom_function(grad(x) = &grad_output * x * 2.0)]
+    pub fn second(x: ArrayView1<f64>) -> Array1<f64> { &x * &x }
+    // An array takes a view.
+    #[custom_function(grad(x) = -&grad_output * x * 2.0)]
+    pub fn right(x: ArrayView1<f64>) -> Array1<f64> { -(&x * &x) }
 }
 
 mod negated_view {
