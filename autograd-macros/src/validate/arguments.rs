@@ -62,8 +62,6 @@ pub(super) fn custom_function(
             belongs_to_a_function(&argument.name, diagnostics);
         }
         belong_to_forward(&of_forward, diagnostics);
-        // Callers then have the outputs that were meant.
-        options.short.forward = of_forward;
     } else {
         (options.short, options.form) = short_form(short, diagnostics);
         options.short.complete = diagnostics.len() == mistakes;

@@ -46,10 +46,7 @@ pub(super) fn block(
     diagnostics: &mut Diagnostics,
 ) -> Option<(ImplBlock, FunctionKind)> {
     match item {
-        Item::Impl(mut block) => {
-            add_to_forward(std::mem::take(&mut options.short.forward), &mut block);
-            Some((*block, FunctionKind::Block))
-        }
+        Item::Impl(block) => Some((*block, FunctionKind::Block)),
         Item::Function(function) => {
             let (sig, arguments) = (&function.sig, std::mem::take(&mut options.short));
             let Form {
@@ -83,21 +80,6 @@ pub(super) fn block(
             diagnostics.error_with_help(&keyword, &message, help);
             None
         }
-    }
-}
-
-/// Adds arguments to `#[forward(…)]`.
-fn add_to_forward(added: Vec<Argument>, block: &mut ImplBlock) {
-    let helpers = block
-        .methods
-        .iter_mut()
-        .flat_map(|method| &mut method.helpers);
-    let mut forwards = helpers.filter(|helper| Part::meant(&helper.name) == Some(Part::Forward));
-    if let Some(arguments) = forwards
-        .next()
-        .and_then(|helper| helper.arguments.as_mut().ok())
-    {
-        arguments.extend(added);
     }
 }
 
