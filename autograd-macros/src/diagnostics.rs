@@ -110,6 +110,15 @@ pub(crate) fn nearest(wanted: &str, candidates: &[String]) -> Option<usize> {
         .filter(|(_, distance)| *distance <= 1.max(wanted.len() / 3) && *distance < letters);
     near.min_by_key(|(_, distance)| *distance)
         .map(|(index, _)| index)
+        .or_else(|| begun(wanted, candidates))
+}
+
+/// Returns the index of the first candidate that begins so: `grad_out` of `grad_output`.
+fn begun(wanted: &str, candidates: &[String]) -> Option<usize> {
+    const LETTERS: usize = 4;
+    let begins = |candidate: &String| candidate.starts_with(wanted);
+    let first = candidates.iter().position(begins);
+    first.filter(|_| wanted.chars().count() >= LETTERS)
 }
 
 /// Returns the number of letters to insert, delete, replace or swap with a neighbor.
@@ -154,6 +163,8 @@ mod tests {
         let names = ["input", "weight"].map(String::from);
         assert_eq!(did_you_mean("wieght", &names), "did you mean `weight`? ");
         assert_eq!(did_you_mean("other", &names), "");
+        assert_eq!(did_you_mean("weig", &names), "did you mean `weight`? ");
+        assert_eq!(did_you_mean("in", &names), "");
         let short = ["x", "nu"].map(String::from);
         assert_eq!(did_you_mean("q", &short), "");
         assert_eq!(did_you_mean("ν", &short), "");

@@ -100,13 +100,31 @@ pub(crate) struct Attributes {
     pub(crate) repeated: Vec<Path>,
 }
 
+/// Returns whether an attribute above the item has the name of an argument, or of an attribute in a block.
+pub(crate) fn is_argument(name: &Ident) -> bool {
+    const ARGUMENTS: [&str; 8] = [
+        "gradcheck",
+        "batch",
+        "shapes",
+        "elementwise",
+        "pairs",
+        "scan",
+        "higher_order",
+        "grad",
+    ];
+    ARGUMENTS.iter().any(|argument| name == argument) || is_of_a_block(name)
+}
+
+/// Returns whether this is an attribute of a function in a block.
+pub(crate) fn is_of_a_block(name: &Ident) -> bool {
+    ATTRIBUTES
+        .iter()
+        .any(|row| !row.1.is_empty() && name == row.1)
+}
+
 /// Reads the arguments of `#[custom_function(…)]`, and others above the same item.
-pub(crate) fn attributes(args: TokenStream, others: Vec<Meta>) -> Attributes {
-    let repeated = others.iter().map(|other| other.path().clone()).collect();
-    let others = others.into_iter().map(|other| match other {
-        Meta::List(list) => list.tokens,
-        Meta::Path(_) | Meta::NameValue(_) => TokenStream::new(),
-    });
+pub(crate) fn attributes(args: TokenStream, others: Vec<(Path, TokenStream)>) -> Attributes {
+    let (repeated, others): (_, Vec<_>) = others.into_iter().unzip();
     let all: syn::Result<Vec<_>> = iter::once(args).chain(others).map(arguments).collect();
     Attributes {
         arguments: all.map(|all| all.concat()),
@@ -245,7 +263,7 @@ pub(crate) fn meant_on_parameter(name: &Ident) -> Option<&'static str> {
         Some("state")
     } else if near("step", 1) {
         Some("step")
-    } else if name == "row" {
+    } else if name == "row" || name == "rows" {
         Some("row")
     } else if near("column", 2) || name == "col" {
         Some("column")
@@ -383,6 +401,10 @@ impl Argument {
             return Err(input.error("write `=` in place of `=>`"));
         }
         let equals = input.parse::<Option<Token![=]>>()?;
+        let is_gradient = list.is_some() && (name == "grad" || name == "adjoint");
+        if is_gradient && equals.is_none() && !input.is_empty() && !input.peek(Token![,]) {
+            return Err(input.error(format!("write `=` between `{name}(…)` and the gradient")));
+        }
         let each = if is_sample && equals.is_some() && is_each(input) {
             Some(input.parse()?)
         } else {

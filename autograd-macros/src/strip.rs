@@ -7,9 +7,9 @@ use std::ops::Range;
 
 use proc_macro2::{Delimiter, Group, Ident, Spacing, Span, TokenStream, TokenTree};
 use quote::{ToTokens as _, quote};
-use syn::Meta;
+use syn::{Meta, Path};
 
-use crate::parse::{Part, is_ours_on_parameter};
+use crate::parse::{Part, is_argument, is_of_a_block, is_ours_on_parameter};
 use crate::spell::for_each_word;
 
 /// Removes our attributes from the parameters of a function.
@@ -28,25 +28,40 @@ pub(crate) fn helpers(item: TokenStream) -> TokenStream {
     })
 }
 
-/// Removes other `#[custom_function(…)]` above an item, and returns them too.
-pub(crate) fn repeated(item: TokenStream) -> (TokenStream, Vec<Meta>) {
+/// Removes other `#[custom_function(…)]` above an item, and its arguments that are attributes, and returns the path of
+/// each with the arguments that it has.
+pub(crate) fn repeated(item: TokenStream) -> (TokenStream, Vec<(Path, TokenStream)>) {
     let (mut rest, mut repeated) = (Vec::new(), Vec::new());
     for token in item {
         let is_above = rest.iter().all(is_of_an_attribute);
         if let TokenTree::Group(group) = &token
             && group.delimiter() == Delimiter::Bracket
             && is_above
-            && let Ok(meta) = syn::parse2::<Meta>(group.stream())
-            && let Some(name) = meta.path().segments.last()
-            && name.ident == "custom_function"
+            && let Some(other) = other_arguments(&group.stream())
         {
             rest.pop();
-            repeated.push(meta);
+            repeated.push(other);
         } else {
             rest.push(token);
         }
     }
     (rest.into_iter().collect(), repeated)
+}
+
+fn other_arguments(attribute: &TokenStream) -> Option<(Path, TokenStream)> {
+    let meta: Meta = syn::parse2(attribute.clone()).ok()?;
+    let path = meta.path().clone();
+    let arguments = match (path.get_ident(), meta) {
+        // What the gradient is, it does not say.
+        (Some(name), _) if name == "grad" || is_of_a_block(name) => TokenStream::new(),
+        (Some(name), _) if is_argument(name) => attribute.clone(),
+        (_, meta) if path.segments.last()?.ident == "custom_function" => match meta {
+            Meta::List(list) => list.tokens,
+            Meta::Path(_) | Meta::NameValue(_) => TokenStream::new(),
+        },
+        _ => return None,
+    };
+    Some((path, arguments))
 }
 
 fn is_of_an_attribute(token: &TokenTree) -> bool {

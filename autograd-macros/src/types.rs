@@ -420,6 +420,13 @@ pub(crate) fn vec_of(ty: &Type) -> Option<&Type> {
     single_argument(ty, "Vec")
 }
 
+/// Returns `X` of `Box<X>`, `Arc<X>`, `Rc<X>`.
+pub(crate) fn pointed_at(ty: &Type) -> Option<&Type> {
+    ["Box", "Arc", "Rc"]
+        .into_iter()
+        .find_map(|name| single_argument(ty, name))
+}
+
 /// Returns the array within a gradient: `X` of `X`, `Option<X>`, `Vec<X>`, `Vec<Option<X>>`.
 pub(crate) fn within_gradient(ty: &Type) -> &Type {
     match option_of(ty).or_else(|| vec_of(ty)) {
@@ -432,6 +439,12 @@ pub(crate) fn within_gradient(ty: &Type) -> &Type {
 pub(crate) fn result_of(ty: &Type) -> Option<&Type> {
     let segment = last_segment(ty).filter(|segment| segment.ident == "Result")?;
     type_arguments(segment).next()
+}
+
+/// Returns the error of `Result<…, E>`.
+pub(crate) fn error_of(ty: &Type) -> Option<&Type> {
+    let segment = last_segment(ty).filter(|segment| segment.ident == "Result")?;
+    type_arguments(segment).nth(1)
 }
 
 /// Returns whether two types are written alike.

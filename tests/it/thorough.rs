@@ -238,7 +238,9 @@ impl Quotient {
         needs_input_grad: QuotientNeedsInputGrad,
     ) -> (Array1<f64>, Option<Array1<f64>>) {
         let grad_x = &grad_output / &w;
-        let grad_w = needs_input_grad.x.then(|| -(&grad_x * &output));
+        // What the rules of the macro do not see.
+        let is_needed = needs_input_grad.x;
+        let grad_w = is_needed.then(|| -(&grad_x * &output));
         (grad_x, grad_w)
     }
 }

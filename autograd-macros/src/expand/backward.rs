@@ -15,7 +15,7 @@ use crate::model::{
     Backward, Derivative, Forward, FunctionModel, Parameter, Role, Saved, Source, Wants,
 };
 use crate::spell;
-use crate::types::{Form, Kind, Passing, peel};
+use crate::types::{Form, Kind, Passing, error_of, peel};
 
 /// Returns the name of the function, which is beside those of the block.
 pub(super) fn name(forward: &Forward) -> Ident {
@@ -221,7 +221,7 @@ fn call_one(model: &FunctionModel, index: usize, p: &TokenStream) -> TokenStream
     let mut result = quote!(Self::#ident(#(#arguments),*));
     if let Some(fallible) = fallible {
         // The place of its type: a type that is not an error is reported there.
-        let returned = Ident::new("returned", at(fallible));
+        let returned = Ident::new("returned", at(error_of(fallible).unwrap_or(fallible)));
         result = quote!(match #result { #returned => #call.succeeded(#returned)? });
     }
     let unrecorded = local("unrecorded");

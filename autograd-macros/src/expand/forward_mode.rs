@@ -14,7 +14,7 @@ use crate::model::{
     Derivative, Forward, FunctionModel, Input, Parameter, Returned, Role, Source, TensorInput,
     Wants,
 };
-use crate::types::{Form, Kind, peel};
+use crate::types::{Form, Kind, error_of, peel};
 
 /// Returns the name of the function, which is beside those of the block.
 fn name(forward: &Forward) -> Ident {
@@ -287,7 +287,7 @@ fn finish(model: &FunctionModel, p: &TokenStream) -> TokenStream {
         None => quote!(let #tangents = #result;),
         Some(fallible) => {
             // The place of its type: a type that is not an error is reported there.
-            let of_rule = Ident::new("returned", at(fallible));
+            let of_rule = Ident::new("returned", at(error_of(fallible).unwrap_or(fallible)));
             quote! {
                 let ::core::option::Option::Some(#tangents) =
                     (match #result { #of_rule => #call.succeeded(#of_rule) })

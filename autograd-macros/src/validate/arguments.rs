@@ -10,8 +10,7 @@ use super::{elementwise, scan};
 use crate::diagnostics::{Diagnostics, did_you_mean, list};
 use crate::lower::ShortArguments;
 use crate::model::Reduce;
-use crate::parse::{Argument, Arguments, Attributes, Part, meant_on_parameter};
-use crate::show::show;
+use crate::parse::{Argument, Arguments, Attributes, Part, is_argument, is_of_a_block};
 
 /// Reads the arguments of `#[custom_function(…)]`, on a block or on a free function.
 pub(super) fn custom_function(
@@ -56,9 +55,13 @@ pub(super) fn custom_function(
         }
     }
     if in_block {
-        for argument in &short {
+        let is_of_forward =
+            |argument: &Argument| Part::meant(&argument.name) == Some(Part::OfForward);
+        let (of_forward, others): (Vec<_>, Vec<_>) = short.into_iter().partition(is_of_forward);
+        for argument in &others {
             belongs_to_a_function(&argument.name, diagnostics);
         }
+        belong_to_forward(&of_forward, diagnostics);
     } else {
         (options.short, options.form) = short_form(short, diagnostics);
         options.short.complete = diagnostics.len() == mistakes;
@@ -72,9 +75,31 @@ pub(super) fn custom_function(
 /// #[custom_function(grad(x) = …)]
 /// #[custom_function(gradcheck(x = [3]))]
 /// //^^^^^^^^^^^^^^^ this item has a `#[custom_function]` already
+/// #[custom_function(grad(x) = …)]
+/// #[gradcheck(x = [3])]
+/// //^^^^^^^^^ `gradcheck` is an argument of `#[custom_function]`
 /// ```
 fn is_given_once(repeated: &[Path], diagnostics: &mut Diagnostics) {
     for other in repeated {
+        if let Some(name) = other.get_ident().filter(|name| is_of_a_block(name)) {
+            let message = format!("`#[{name}]` is for functions in an `impl` block");
+            let help =
+                "in the short form, gradients are arguments: `#[custom_function(grad(x) = …)]`";
+            diagnostics.error_with_help(name, &message, help);
+            continue;
+        }
+        if let Some(name) = other.get_ident().filter(|name| is_argument(name)) {
+            let message = format!("`{name}` is an argument of `#[custom_function]`");
+            let help = match name.to_string().as_str() {
+                "grad" => "write `#[custom_function(grad(x) = …)]`".to_owned(),
+                "elementwise" | "pairs" | "scan" | "higher_order" => {
+                    format!("write `#[custom_function({name})]`")
+                }
+                _ => format!("write `#[custom_function({name}(…))]`"),
+            };
+            diagnostics.error_with_help(name, &message, &help);
+            continue;
+        }
         let message = "this item has a `#[custom_function]` already";
         let help = "write all arguments in one: `#[custom_function(grad(x) = …, gradcheck(…))]`";
         diagnostics.error_with_help(other, message, help);
@@ -315,43 +340,6 @@ pub(super) fn none(attribute: &str, arguments: &Arguments, diagnostics: &mut Dia
     }
 }
 
-/// An attribute of a parameter takes no arguments and is given once.
-///
-/// ```text
-/// fn forward(#[tensor] #[tensor] x: Matrix<'_>) -> Array2<f32>
-/// //                     ^^^^^^ `#[tensor]` is given twice
-/// ```
-pub(super) fn on_parameter<'a>(
-    attributes: &'a [syn::Attribute],
-    name: &str,
-    diagnostics: &mut Diagnostics,
-) -> Option<&'a syn::Attribute> {
-    let is_meant = |attribute: &&syn::Attribute| {
-        let written = attribute.path().get_ident();
-        written.and_then(meant_on_parameter) == Some(name)
-    };
-    let mut ours = attributes.iter().filter(is_meant);
-    let first = ours.next()?;
-    if !first.path().is_ident(name) {
-        let written = show(first.path());
-        let message = format!("there is no attribute `#[{written}]`; did you mean `#[{name}]`?");
-        diagnostics.error(first.path(), message);
-    }
-    if first.meta.require_path_only().is_err() {
-        diagnostics.error(
-            &first.meta,
-            format!("`#[{name}]` takes no arguments; write `#[{name}]`"),
-        );
-    }
-    if let Some(second) = ours.next() {
-        diagnostics.error(
-            second.path(),
-            format!("`#[{name}]` is given twice; remove one"),
-        );
-    }
-    Some(first)
-}
-
 /// Arguments of the short form are for a free function; a block has other attributes for them.
 ///
 /// ```text
@@ -380,10 +368,34 @@ fn belongs_to_a_function(name: &Ident, diagnostics: &mut Diagnostics) {
         "adjoint" => {
             "write a function for the adjoint: `#[adjoint(x)] fn adjoint(…) -> …`".to_owned()
         }
-        "higher_order" => "write the backward functions on `&Tensor…`, and remove it".to_owned(),
-        _ => format!("write `#[forward({name}(…))]` above the forward function"),
+        _ => "write the backward functions on `&Tensor…`, and remove it".to_owned(),
     };
     diagnostics.error_with_help(name, &message, &help);
+}
+
+/// What a block's forward returns is named above it.
+///
+/// ```text
+/// #[custom_function(outputs(y), saves(place))]
+/// //                ^^^^^^^ `outputs` is written above the forward function of an `impl` block
+/// impl Max { … }
+/// ```
+fn belong_to_forward(arguments: &[Argument], diagnostics: &mut Diagnostics) {
+    let Some(first) = arguments.first() else {
+        return;
+    };
+    let message = format!(
+        "`{}` is written above the forward function of an `impl` block",
+        first.name
+    );
+    let all: Vec<String> = arguments
+        .iter()
+        .map(|one| format!("{}(…)", one.name))
+        .collect();
+    let help = format!("write `#[forward({})]`", all.join(", "));
+    diagnostics.error_with_help(&first.name, &message, &help);
+    // Backward functions may go by these names, or by those without them.
+    diagnostics.is_doubtful = true;
 }
 
 /// A residual is a function of the block.
@@ -392,7 +404,7 @@ fn belongs_to_a_function(name: &Ident, diagnostics: &mut Diagnostics) {
 /// #[custom_function(residual = balance)]
 /// //                ^^^^^^^^ a residual is a function in the `impl` block
 /// ```
-fn is_of_a_block(name: &Ident, diagnostics: &mut Diagnostics) {
+fn belongs_to_a_block(name: &Ident, diagnostics: &mut Diagnostics) {
     let message = "a residual is a function in the `impl` block, beside forward";
     let help = "write `#[residual]` above it: `#[residual] fn residual(…) -> Tensor1<f64> { … }`";
     diagnostics.error_with_help(name, message, help);
@@ -440,7 +452,7 @@ pub(crate) fn known<'a>(
     for argument in arguments {
         let name = argument.name.to_string();
         if attribute == "custom_function" && Part::meant(&argument.name) == Some(Part::Residual) {
-            is_of_a_block(&argument.name, diagnostics);
+            belongs_to_a_block(&argument.name, diagnostics);
         } else if !names.contains(&name.as_str()) {
             let message = format!("`#[{attribute}]` has no argument `{name}`");
             let candidates: Vec<String> = names.iter().copied().map(String::from).collect();

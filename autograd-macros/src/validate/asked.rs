@@ -100,6 +100,9 @@ fn nothing_is_asked_for_twice(sig: &Signature, context: &mut Context<'_>) {
 /// #[jvp]
 /// fn jvp(tangent_wieght: ArrayView2<f32>, …) -> Array2<f32>
 /// //     ^^^^^^^^^^^^^^ forward has no input named `wieght`
+/// #[backward(x)]
+/// fn backward(ctx: &SquareContext, grad_output: ArrayView1<f64>) -> Array1<f64>
+/// //          ^^^ there is no `ctx`
 /// ```
 fn parameter(
     name: &Ident,
@@ -151,6 +154,10 @@ pub(super) fn unknown(
         context.diagnostics.error_with_help(name, &message, help);
         return;
     }
+    if text == "ctx" {
+        there_is_no_ctx(name, in_jvp, &names, context);
+        return;
+    }
     let special = if in_jvp {
         no_tangent(name, context)
     } else {
@@ -159,10 +166,14 @@ pub(super) fn unknown(
     let (message, suggestion) = special.unwrap_or_else(|| {
         let known = if in_jvp { "tangent" } else { "saved value" };
         let message = format!("no forward input, output or {known} is named `{name}`");
-        let gradient = forward.gradient_names().into_iter().next();
-        let gradient = gradient.filter(|_| may_be_gradient);
-        let suggestion = gradient
-            .map(|gradient| format!("did you mean `{gradient}`? "))
+        let meant = if in_jvp {
+            tangent_of_a_gradient(&text, &names)
+        } else {
+            let gradient = forward.gradient_names().into_iter().next();
+            gradient.filter(|_| may_be_gradient)
+        };
+        let suggestion = meant
+            .map(|meant| format!("did you mean `{meant}`? "))
             .or_else(|| no_shape(name, in_jvp, context))
             .unwrap_or_else(|| {
                 if in_jvp || context.part == Part::Adjoint {
@@ -191,6 +202,30 @@ pub(super) fn unknown(
     let names = list(&names);
     let help = format!("{suggestion}{who} {names}{saves}");
     context.diagnostics.error_with_help(name, &message, &help);
+}
+
+/// PyTorch's `ctx` is what names are asked for here.
+fn there_is_no_ctx(name: &Ident, in_jvp: bool, names: &[String], context: &mut Context<'_>) {
+    let mut help = format!("ask by name for what is needed: {}", list(names));
+    if !in_jvp && context.part == Part::Backward {
+        let all = format!("`context: &{}Context`", context.definition.ident);
+        help = match context.definition.kind.free() {
+            Some(_) => format!("use the names of what is needed: {}", list(names)),
+            None => format!("{help}; or for all that is saved, {all}"),
+        };
+    }
+    context
+        .diagnostics
+        .error_with_help(name, "there is no `ctx`", &help);
+}
+
+/// Returns `tangent_x` for `grad_x` and `dx`.
+fn tangent_of_a_gradient(text: &str, names: &[String]) -> Option<String> {
+    let input = text
+        .strip_prefix("grad_")
+        .or_else(|| text.strip_prefix('d'))?;
+    let tangent = format!("tangent_{input}");
+    names.contains(&tangent).then_some(tangent)
 }
 
 /// Returns what is wrong with the name of a gradient, and what to write.

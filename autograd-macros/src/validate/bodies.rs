@@ -5,6 +5,7 @@ use syn::{Expr, Ident};
 
 use super::asked::{Asker, unknown};
 use super::context::Context;
+use super::operands;
 use crate::diagnostics::list;
 use crate::model::{Parameter, Wants};
 use crate::parse::Method;
@@ -23,6 +24,9 @@ pub(super) fn check(
         .any(|asked| asked.wants == Wants::NeedsInputGrad)
     {
         flags_have_names(&method.body, context);
+        if let Asker::Backward { covers, .. } = asker {
+            flags_are_of_their_gradients(&method.body, &covers.edges, context);
+        }
     }
     if !asker.may_be_once() {
         tensors_have_their_methods(method, parameters, context);
@@ -31,6 +35,7 @@ pub(super) fn check(
         && covers.complete
     {
         is_owned(expression, context);
+        operands::check(expression, context);
         computes_with_what_is_there(expression, context);
     }
 }
@@ -75,10 +80,22 @@ fn computes_with_what_is_there(expression: &Expr, context: &mut Context<'_>) {
     // Where intermediates are taken for outputs, the others are their names.
     let gradient = strangers.iter().find(|name| *name == "grad_output");
     let reported = gradient.map_or(&strangers[..], std::slice::from_ref);
+    let gradients = context.forward.gradient_names();
+    let gradients: Vec<String> = gradients.iter().map(ToString::to_string).collect();
+    let lacks_one = uses::names(expression, &gradients).is_empty();
     for name in reported {
-        unknown(name, false, false, context);
+        unknown(name, false, lacks_one && is_like_a_gradient(name), context);
     }
     context.has_strangers |= !strangers.is_empty();
+}
+
+/// Returns whether this is what an incoming gradient is called elsewhere: `dy`, `g`, `grads`.
+fn is_like_a_gradient(name: &Ident) -> bool {
+    const LETTERS: usize = 5;
+    const WORDS: [&str; 6] = ["g", "gy", "ct", "cotangent", "upstream", "seed"];
+    let name = name.to_string();
+    let is_differential = name.starts_with('d') && name.len() <= LETTERS;
+    is_differential || name.starts_with("grad") || WORDS.contains(&&*name)
 }
 
 /// Tensors do not have the methods of arrays.
@@ -170,4 +187,123 @@ fn flags_have_names(body: &TokenStream, context: &mut Context<'_>) {
             flags_have_names(&group.stream(), context);
         }
     }
+}
+
+/// Whether a gradient is needed is the flag of its own input.
+///
+/// ```text
+/// #[backward(x, w)]
+/// fn backward(…, needs_input_grad: MulNeedsInputGrad) -> (Option<Array1<f64>>, Option<Array1<f64>>) {
+///     (needs_input_grad.w.then(|| &grad_output * &w), needs_input_grad.x.then(|| &grad_output * &x))
+/// //                    ^ this is the gradient of `x`, but asks whether that of `w` is needed
+/// ```
+fn flags_are_of_their_gradients(body: &TokenStream, edges: &[usize], context: &mut Context<'_>) {
+    let forward = context.forward;
+    let inputs = forward.differentiable();
+    let covered: Vec<&Ident> = edges.iter().map(|edge| &inputs[*edge].0.name).collect();
+    for (place, tokens) in gradients_in(body, covered.len()).into_iter().enumerate() {
+        // By name, `x: needs_input_grad.x.then(…)`, or in their order.
+        let (gradient, tokens) = match tokens.as_slice() {
+            [TokenTree::Ident(name), TokenTree::Punct(colon), rest @ ..]
+                if colon.as_char() == ':' =>
+            {
+                (name, rest)
+            }
+            all => (covered[place], all),
+        };
+        let flag = match tokens {
+            [TokenTree::Ident(variable)] => flag_of_variable(body, variable),
+            tokens => flag_of(tokens).cloned(),
+        };
+        let Some(flag) = flag else {
+            continue;
+        };
+        let is_known = |name: &Ident| covered.contains(&name);
+        if flag != *gradient
+            && is_known(gradient)
+            && inputs.iter().any(|(input, _)| input.name == flag)
+        {
+            let message = format!(
+                "this is the gradient of `{gradient}`, but asks whether that of `{flag}` is needed"
+            );
+            let help = format!("write `needs_input_grad.{gradient}`");
+            context.diagnostics.error_with_help(&flag, &message, &help);
+            // Where two are exchanged, one of them says so.
+            return;
+        }
+    }
+}
+
+/// Returns the gradients that a body ends in, if there are as many: those of a tuple, of a struct, and within `Ok`.
+fn gradients_in(body: &TokenStream, number: usize) -> Vec<Vec<TokenTree>> {
+    let tokens: Vec<TokenTree> = body.clone().into_iter().collect();
+    if number == 1 {
+        return vec![tokens];
+    }
+    let Some(TokenTree::Group(last)) = tokens.last() else {
+        return Vec::new();
+    };
+    let inner: Vec<TokenTree> = last.stream().into_iter().collect();
+    let is_comma =
+        |token: &TokenTree| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ',');
+    let mut gradients: Vec<Vec<TokenTree>> = inner.split(is_comma).map(<[_]>::to_vec).collect();
+    // A comma may be the last token.
+    if gradients.last().is_some_and(Vec::is_empty) {
+        gradients.pop();
+    }
+    if gradients.len() == 1 {
+        return gradients_in(&last.stream(), number);
+    }
+    if gradients.len() == number {
+        gradients
+    } else {
+        Vec::new()
+    }
+}
+
+/// Returns `x` of `let variable = needs_input_grad.x.then(…);`, of the only such statement.
+fn flag_of_variable(body: &TokenStream, variable: &Ident) -> Option<Ident> {
+    let tokens: Vec<TokenTree> = body.clone().into_iter().collect();
+    let bindings = (0..tokens.len()).filter_map(|place| match &tokens[place..] {
+        [TokenTree::Ident(key), TokenTree::Ident(name), rest @ ..]
+            if key == "let" && name == variable =>
+        {
+            Some(rest)
+        }
+        _ => None,
+    });
+    let bindings: Vec<&[TokenTree]> = bindings.collect();
+    match bindings.as_slice() {
+        [[TokenTree::Punct(equals), value @ ..]] if equals.as_char() == '=' => {
+            flag_of(value).cloned()
+        }
+        _ => None,
+    }
+}
+
+/// Returns `x` of `needs_input_grad.x.then(…)` and `if needs_input_grad.x { … }`.
+fn flag_of(tokens: &[TokenTree]) -> Option<&Ident> {
+    let is_dot = |token: &TokenTree| matches!(token, TokenTree::Punct(dot) if dot.as_char() == '.');
+    let rest = match tokens {
+        [TokenTree::Ident(word), rest @ ..] if word == "if" => rest,
+        all => all,
+    };
+    let [
+        TokenTree::Ident(flags),
+        dot,
+        TokenTree::Ident(flag),
+        next,
+        then @ ..,
+    ] = rest
+    else {
+        return None;
+    };
+    let decides = match next {
+        TokenTree::Group(block) => block.delimiter() == Delimiter::Brace,
+        next => {
+            is_dot(next)
+                && matches!(then.first(), Some(TokenTree::Ident(method)) if method == "then" || method == "then_some")
+        }
+    };
+    (flags == "needs_input_grad" && is_dot(dot) && decides).then_some(flag)
 }

@@ -1,6 +1,6 @@
 //! Rules for which gradient comes from which function.
 
-use syn::{Expr, Ident};
+use syn::{Expr, ExprLit, Ident, Lit};
 
 use super::context::Context;
 use super::options::BackwardOptions;
@@ -37,10 +37,12 @@ pub(super) fn read(
         .collect();
     let mut covers: Vec<Covers> = Vec::new();
     for (function, (method, options)) in backwards.iter().enumerate() {
-        let (expression, number) = (&method.expression, options.inputs.len());
+        let number = options.inputs.len();
+        let others = left.iter().map(|edge| &inputs[*edge].0.name);
+        let candidates: Vec<&Ident> = options.inputs.iter().chain(others).collect();
         let is_doubtful = options.are_doubtful
-            || expression.as_ref().is_some_and(|expression| {
-                !gives_gradients(expression, number, context.diagnostics)
+            || method.expression.as_ref().is_some_and(|expression| {
+                !gives_gradients(expression, number, &candidates, context.diagnostics)
             });
         is_known &= !is_doubtful;
         let named: Vec<(usize, &Ident)> = if options.inputs.is_empty() {
@@ -61,7 +63,15 @@ pub(super) fn read(
         });
         for (edge, on) in named {
             if let Some(owner) = owners[edge] {
-                is_not_covered(edge, on, [names[owner], names[function]], context);
+                // Where one input has no gradient yet, one of the two is its.
+                let missing = left.first().filter(|_| left.len() == 1);
+                is_known &= missing.is_none() || options.inputs.is_empty();
+                is_not_covered(
+                    (edge, missing.copied()),
+                    on,
+                    [names[owner], names[function]],
+                    context,
+                );
                 // One of the two names it by mistake, and then returns as many gradients as without it.
                 covers[owner].complete = false;
                 covers[function].complete = false;
@@ -148,8 +158,11 @@ fn differentiable_input(
 pub(super) fn gives_gradients(
     expression: &Expr,
     number: usize,
+    candidates: &[&Ident],
     diagnostics: &mut Diagnostics,
 ) -> bool {
+    let named = &candidates[..number];
+    let are_distinct = (1..number).all(|place| !named[..place].contains(&named[place]));
     let (message, help) = match expression {
         Expr::Tuple(tuple) if tuple.elems.len() != number => (
             format!(
@@ -157,7 +170,7 @@ pub(super) fn gives_gradients(
                 count(number, "gradient"),
                 tuple.elems.len()
             ),
-            "name an input for each of them: `grad(x, y) = (…, …)`".to_owned(),
+            one_for_each(tuple.elems.len(), candidates),
         ),
         Expr::Array(_) if number > 1 => {
             let places = vec!["…"; number].join(", ");
@@ -166,6 +179,17 @@ pub(super) fn gives_gradients(
                 format!("write `({places})`"),
             )
         }
+        Expr::Binary(_) | Expr::Unary(_) | Expr::Reference(_) if number > 1 && are_distinct => (
+            format!("{} expected, but this is one", count(number, "gradient")),
+            format!("write a tuple, `({})`", vec!["…"; number].join(", ")),
+        ),
+        Expr::Lit(ExprLit {
+            lit: Lit::Str(text),
+            ..
+        }) => (
+            "a gradient is an expression, without quotes".to_owned(),
+            format!("write `{}`", text.value()),
+        ),
         Expr::Closure(closure) => (
             "a gradient is an expression of the names that it may use, not a closure".to_owned(),
             format!("leave `|{}|` out", show(&closure.inputs)),
@@ -174,6 +198,19 @@ pub(super) fn gives_gradients(
     };
     diagnostics.error_with_help(expression, &message, &help);
     false
+}
+
+/// Returns how gradients are given for some of these inputs.
+fn one_for_each(gradients: usize, candidates: &[&Ident]) -> String {
+    let names: Vec<String> = candidates.iter().map(ToString::to_string).collect();
+    match names.get(..gradients) {
+        Some(names) => format!(
+            "name an input for each of them: `grad({}) = ({})`",
+            names.join(", "),
+            vec!["…"; gradients].join(", ")
+        ),
+        None => format!("the differentiable inputs: {}", list(names)),
+    }
 }
 
 /// No gradient may be returned twice.
@@ -185,28 +222,37 @@ pub(super) fn gives_gradients(
 /// //         ^^^^^ `grad_input` returns the gradient of `input` already
 /// ```
 fn is_not_covered(
-    edge: usize,
+    (edge, missing): (usize, Option<usize>),
     on: &Ident,
     [owner, function]: [&Ident; 2],
     context: &mut Context<'_>,
 ) {
-    let input = &context.forward.differentiable()[edge].0.name;
+    let inputs = context.forward.differentiable();
+    let input = &inputs[edge].0.name;
     let message = format!("`{owner}` returns the gradient of `{input}` already");
+    let remove = missing.map_or_else(
+        || "remove one of the two".to_owned(),
+        |missing| format!("did you mean `{}`?", inputs[missing].0.name),
+    );
     if on == function {
         let help = "a plain `#[backward]` returns the gradients of all inputs; \
                     name those that it returns: `#[backward(…)]`";
         context.diagnostics.error_with_help(on, &message, help);
     } else if context.definition.kind.free().is_some() {
-        let message = format!("the gradient of `{input}` is given already; remove one of the two");
+        let message = format!("the gradient of `{input}` is given already; {remove}");
         context.diagnostics.error(on, message);
     } else if owner == function {
-        context
-            .diagnostics
-            .error(on, format!("`{input}` is listed twice here; remove one"));
+        context.diagnostics.error(
+            on,
+            format!(
+                "`{input}` is listed twice here; {}",
+                remove.replace(" of the two", "")
+            ),
+        );
     } else {
         context
             .diagnostics
-            .error(on, format!("{message}; remove one of the two"));
+            .error(on, format!("{message}; {remove}"));
     }
 }
 

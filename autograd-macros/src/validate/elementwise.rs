@@ -844,9 +844,13 @@ fn replaced(grads: &[Argument], known: &Known<'_>, diagnostics: &mut Diagnostics
                 }
             }
         }
+        let others = (0..known.inputs.len())
+            .filter(|place| known.differentiable[*place] && !given.contains(place));
+        let places = inputs.iter().copied().chain(others);
+        let candidates: Vec<&Ident> = places.map(|place| &known.inputs[place]).collect();
         // What the expression gives would be too much for the inputs that are left.
         let are_right = diagnostics.len() == mistakes
-            && gives_gradients(expression, inputs.len(), diagnostics)
+            && gives_gradients(expression, inputs.len(), &candidates, diagnostics)
             && knows_its_names(expression, &all, known, diagnostics);
         let names = uses::names(expression, &all);
         let uses_one = names

@@ -1,6 +1,6 @@
 //! Rules for the body of an elementwise function: what its tokens show, and what the compiler would report twice.
 
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Literal, TokenStream, TokenTree};
 use quote::ToTokens as _;
 use syn::parse::Parser as _;
 use syn::{Block, Expr, Ident, Lit, Stmt};
@@ -17,6 +17,8 @@ struct Formula<'a> {
     number: &'a Ident,
     /// Its inputs that are numbers, but for names that the body binds anew.
     inputs: Vec<&'a Ident>,
+    /// Its inputs that are rows, but for names that the body binds anew.
+    rows: Vec<&'a Ident>,
     /// The elementwise functions of the module, but for names that mean something else here.
     functions: Vec<&'a String>,
 }
@@ -32,15 +34,18 @@ pub(super) fn check(
         let mut values = elementwise.values.iter().map(|(name, _)| name);
         values.any(|value| value == *name) || uses::rebinds(body, name)
     };
-    let inputs = elementwise.inputs.iter().zip(&elementwise.rows);
-    let inputs = inputs
-        .filter(|(_, row)| row.is_none())
-        .map(|(input, _)| input);
+    let known = |is_row: bool| {
+        let inputs = elementwise.inputs.iter().zip(&elementwise.rows);
+        let inputs = inputs.filter(|(_, row)| row.is_some() == is_row);
+        let names = inputs.map(|(input, _)| input);
+        names
+            .filter(|name| !uses::rebinds(body, &name.to_string()))
+            .collect()
+    };
     let formula = Formula {
         number: &elementwise.number,
-        inputs: inputs
-            .filter(|name| !uses::rebinds(body, &name.to_string()))
-            .collect(),
+        inputs: known(false),
+        rows: known(true),
         functions: functions.iter().filter(|name| !is_own(name)).collect(),
     };
     let mistakes = diagnostics.len();
@@ -62,6 +67,10 @@ impl Formula<'_> {
             let (before, after) = tokens.split_at(place);
             self.calls_no_function_of_tensors(before.last(), after, diagnostics);
             self.calls_methods_of_numbers(after, diagnostics);
+            self.powers_are_methods(before.last(), after, diagnostics);
+            self.computes_with_floats(before.last(), after, diagnostics);
+            self.compares_on_the_right(before.last(), after, diagnostics);
+            self.adds_to_numbers(after, diagnostics);
         }
     }
 
@@ -144,6 +153,213 @@ impl Formula<'_> {
         }
     }
 
+    /// Powers are methods.
+    ///
+    /// ```text
+    /// fn square<T: Real>(x: T) -> T { x ^ 2 }
+    /// //                                ^ `^` is not a power
+    /// ```
+    fn powers_are_methods(
+        &self,
+        before: Option<&TokenTree>,
+        after: &[TokenTree],
+        diagnostics: &mut Diagnostics,
+    ) {
+        let Some((input, [TokenTree::Punct(power), next, ..])) = self.input_at(before, after)
+        else {
+            return;
+        };
+        if power.as_char() == '^' && !is_mark(next, '=') {
+            let help = format!("write `{input}.powi({next})`, or `powf(…)` of a number");
+            diagnostics.error_with_help(power, "`^` is not a power", &help);
+        }
+    }
+
+    /// Beside numbers there are floats, and they are not cast.
+    ///
+    /// ```text
+    /// fn double<T: Real>(x: T) -> T { 2 * x }
+    /// //                              ^ `2` is an integer
+    /// fn ramp<T: Real>(x: T) -> T { x.max(0) }
+    /// //                                  ^ `0` is an integer
+    /// fn whole<T: Real>(x: T) -> T { … x as i64 … }
+    /// //                                 ^^ `x` is a `T`, and cannot be cast
+    /// ```
+    fn computes_with_floats(
+        &self,
+        before: Option<&TokenTree>,
+        after: &[TokenTree],
+        diagnostics: &mut Diagnostics,
+    ) {
+        const OF_TWO: [&str; 6] = ["max", "min", "powf", "atan2", "hypot", "clamp"];
+        let is_operator = |token: &TokenTree| "+-*/".chars().any(|sign| is_mark(token, sign));
+        // `2 * x`, but not the `0` of `pair.0 * x`.
+        if let [TokenTree::Literal(literal), operator, rest @ ..] = after
+            && is_operator(operator)
+            && !before.is_some_and(|token| is_mark(token, '.'))
+            && self.input_at(Some(operator), rest).is_some()
+        {
+            is_a_float(literal, diagnostics);
+        }
+        let Some((input, rest)) = self.input_at(before, after) else {
+            return;
+        };
+        match rest {
+            [operator, TokenTree::Literal(literal), ..] if is_operator(operator) => {
+                is_a_float(literal, diagnostics);
+            }
+            [
+                TokenTree::Punct(dot),
+                TokenTree::Ident(method),
+                TokenTree::Group(arguments),
+                ..,
+            ] if dot.as_char() == '.' && OF_TWO.iter().any(|known| method == known) => {
+                let arguments: Vec<TokenTree> = arguments.stream().into_iter().collect();
+                let mut each = arguments.split(|token| is_mark(token, ','));
+                let integer = each.find_map(|argument| match argument {
+                    [TokenTree::Literal(literal)] if is_an_integer(literal) => Some(literal),
+                    _ => None,
+                });
+                if let Some(literal) = integer {
+                    is_a_float(literal, diagnostics);
+                }
+            }
+            [TokenTree::Ident(cast), TokenTree::Ident(ty), ..] if cast == "as" => {
+                let message = format!("`{input}` is a `{}`, and cannot be cast", self.number);
+                let help = if syn::parse2(ty.to_token_stream()).is_ok_and(|ty| is_float(&ty)) {
+                    format!("write `{input}` alone: floats are computed with it")
+                } else {
+                    format!(
+                        "round it, `{input}.floor()`, or compare it, `if {input} > 1.0 {{ … }}`"
+                    )
+                };
+                diagnostics.error_with_help(cast, &message, &help);
+            }
+            _ => {}
+        }
+    }
+
+    /// A float is compared on the right.
+    ///
+    /// ```text
+    /// fn ramp<T: Real>(x: T) -> T { if 0.0 < x { x } else { T::from(0.0) } }
+    /// //                                   ^ a float is compared on the right
+    /// ```
+    fn compares_on_the_right(
+        &self,
+        before: Option<&TokenTree>,
+        after: &[TokenTree],
+        diagnostics: &mut Diagnostics,
+    ) {
+        let begins = before.is_none_or(|token| match token {
+            TokenTree::Ident(word) => ["if", "while", "return"].iter().any(|key| word == key),
+            TokenTree::Punct(sign) => "&|=;,".contains(sign.as_char()),
+            _ => false,
+        });
+        let [
+            TokenTree::Literal(literal),
+            TokenTree::Punct(sign),
+            rest @ ..,
+        ] = after
+        else {
+            return;
+        };
+        let (equals, rest) = match rest {
+            [equals, rest @ ..] if is_mark(equals, '=') => ("=", rest),
+            rest => ("", rest),
+        };
+        let turned = match sign.as_char() {
+            '<' => '>',
+            '>' => '<',
+            _ => return,
+        };
+        let is_compared =
+            begins && matches!(Lit::new(literal.clone()), Lit::Float(_) | Lit::Int(_));
+        if let Some((input, _)) = self.input_at(Some(&after[1]), rest)
+            && is_compared
+        {
+            let float = as_float(literal);
+            let help = format!("write `{input} {turned}{equals} {float}`");
+            diagnostics.error_with_help(sign, "a float is compared on the right", &help);
+        }
+    }
+
+    /// What numbers are added to is a number from the start.
+    ///
+    /// ```text
+    /// fn sum<T: Real>(p: [T; 3]) -> T { let mut sum = 0.0; for k in 0..3 { sum += p[k]; } sum }
+    /// //                                              ^^^ `sum` becomes a `T`
+    /// ```
+    fn adds_to_numbers(&self, after: &[TokenTree], diagnostics: &mut Diagnostics) {
+        let [
+            TokenTree::Ident(key),
+            TokenTree::Ident(mutable),
+            TokenTree::Ident(variable),
+            equals,
+            TokenTree::Literal(literal),
+            semicolon,
+            rest @ ..,
+        ] = after
+        else {
+            return;
+        };
+        let is_binding = key == "let" && mutable == "mut" && is_mark(equals, '=');
+        let is_literal =
+            matches!(Lit::new(literal.clone()), Lit::Float(float) if float.suffix().is_empty());
+        if is_binding && is_literal && is_mark(semicolon, ';') && self.becomes(variable, rest) {
+            let number = self.number;
+            let message = format!("`{variable}` becomes a `{number}`, and `{literal}` is an `f64`");
+            let help = format!("write `{number}::from({literal})`");
+            diagnostics.error_with_help(literal, &message, &help);
+        }
+    }
+
+    /// Returns whether a variable is assigned something with an input.
+    fn becomes(&self, variable: &Ident, tokens: &[TokenTree]) -> bool {
+        (0..tokens.len()).any(|place| match &tokens[place..] {
+            [TokenTree::Group(block), ..] => {
+                let tokens: Vec<TokenTree> = block.stream().into_iter().collect();
+                self.becomes(variable, &tokens)
+            }
+            [TokenTree::Ident(name), rest @ ..] if name == variable => {
+                let value = match rest {
+                    [operator, equals, value @ ..]
+                        if "+-*/".chars().any(|sign| is_mark(operator, sign))
+                            && is_mark(equals, '=') =>
+                    {
+                        value
+                    }
+                    [equals, value @ ..] if is_mark(equals, '=') => value,
+                    _ => return false,
+                };
+                let end = value.iter().position(|token| is_mark(token, ';'));
+                let value: TokenStream = value[..end.unwrap_or(value.len())]
+                    .iter()
+                    .cloned()
+                    .collect();
+                // A method may return an `f64`.
+                let computes = !calls_a_method(&value);
+                let known = [&self.inputs[..], &self.rows].concat();
+                computes && find_in(&value, &known).is_some()
+            }
+            _ => false,
+        })
+    }
+
+    /// Returns the input that is next and is not a field, and what follows it.
+    fn input_at<'b>(
+        &self,
+        before: Option<&TokenTree>,
+        after: &'b [TokenTree],
+    ) -> Option<(&Ident, &'b [TokenTree])> {
+        let [TokenTree::Ident(word), rest @ ..] = after else {
+            return None;
+        };
+        let is_field = before.is_some_and(|token| is_mark(token, '.'));
+        let input = self.inputs.iter().copied().find(|input| *input == word);
+        input.filter(|_| !is_field).map(|input| (input, rest))
+    }
+
     /// What a formula returns is a number, which a literal is not.
     ///
     /// ```text
@@ -159,28 +375,57 @@ impl Formula<'_> {
         }
     }
 
-    /// Returns an input of the formula among arguments that only compute with it: a comparison, a closure, a block, a
-    /// macro or a call could make something else of it, and a field could have its name.
+    /// Returns an input of the formula among arguments.
     fn input_in(&self, arguments: &TokenStream) -> Option<&Ident> {
-        if arguments
-            .to_string()
-            .contains(['<', '>', '|', '{', '!', '&'])
-        {
-            return None;
+        find_in(arguments, &self.inputs)
+    }
+}
+
+/// Returns one of these inputs in tokens that only compute with it: a comparison, a closure, a block, a macro or a call
+/// could make something else of it, and a field could have its name.
+fn find_in<'a>(tokens: &TokenStream, inputs: &[&'a Ident]) -> Option<&'a Ident> {
+    if tokens.to_string().contains(['<', '>', '|', '{', '!', '&']) {
+        return None;
+    }
+    let mut before = None;
+    let mut found = tokens.clone().into_iter().filter_map(|token| {
+        match (before.replace(token.clone()), token) {
+            (Some(dot), TokenTree::Ident(_)) if is_mark(&dot, '.') => None,
+            (_, TokenTree::Ident(word)) => inputs.iter().copied().find(|input| **input == word),
+            (Some(TokenTree::Ident(_)), TokenTree::Group(_)) => None,
+            (_, TokenTree::Group(group)) => find_in(&group.stream(), inputs),
+            _ => None,
         }
-        let mut before = None;
-        let mut inputs = arguments.clone().into_iter().filter_map(|token| {
-            match (before.replace(token.clone()), token) {
-                (Some(dot), TokenTree::Ident(_)) if is_mark(&dot, '.') => None,
-                (_, TokenTree::Ident(word)) => {
-                    self.inputs.iter().copied().find(|input| **input == word)
-                }
-                (Some(TokenTree::Ident(_)), TokenTree::Group(_)) => None,
-                (_, TokenTree::Group(group)) => self.input_in(&group.stream()),
-                _ => None,
-            }
-        });
-        inputs.next()
+    });
+    found.next()
+}
+
+fn calls_a_method(tokens: &TokenStream) -> bool {
+    tokens.clone().into_iter().any(|token| match token {
+        TokenTree::Group(group) => calls_a_method(&group.stream()),
+        token => is_mark(&token, '.'),
+    })
+}
+
+/// A literal beside a number must be a float.
+fn is_a_float(literal: &Literal, diagnostics: &mut Diagnostics) {
+    if is_an_integer(literal) {
+        let message = format!("`{literal}` is an integer, and numbers are floats");
+        let help = format!("write `{}`", as_float(literal));
+        diagnostics.error_with_help(literal, &message, &help);
+    }
+}
+
+fn is_an_integer(literal: &Literal) -> bool {
+    matches!(Lit::new(literal.clone()), Lit::Int(number) if number.suffix().is_empty())
+}
+
+/// Returns `2.0` for `2`.
+fn as_float(literal: &Literal) -> String {
+    if is_an_integer(literal) {
+        format!("{literal}.0")
+    } else {
+        literal.to_string()
     }
 }
 

@@ -3,15 +3,14 @@
 use syn::ext::IdentExt as _;
 use syn::{FnArg, Generics, Ident, Pat, PatType, Signature, Type, parse_quote};
 
-use super::arguments::on_parameter;
-use super::parameters::{as_tensor, is_opaque, named, twice};
+use super::parameters::{as_tensor, is_opaque, named, on_parameter, twice};
 use super::{agreement, lifetimes, lookalikes, parameters, scan};
 use crate::diagnostics::Diagnostics;
 use crate::model::{Definition, Input, InputShape, NeedsInputGrad, TensorInput};
 use crate::show::show;
 use crate::types::{
     Floats, Form, Kind, TensorType, alias, bounds_of, is_primitive, list_of, option_of, peel,
-    vec_of,
+    pointed_at, vec_of,
 };
 
 /// The result of reading forward's parameters.
@@ -228,24 +227,54 @@ fn hides_no_tensor(ty: &Type, generics: &Generics, floats: &Floats, diagnostics:
     let Some(hidden) = floats.hidden_tensor(ty, is_tensor) else {
         return;
     };
-    let help = match peel(ty) {
+    if let Type::Reference(to) = peel(ty)
+        && is_exclusive
+        && crate::types::array(&to.elem).is_some()
+    {
+        is_written_to(ty, &hidden, diagnostics);
+        return;
+    }
+    let help = in_place_of(ty, is_exclusive, &hidden);
+    is_inside(ty, &help, diagnostics);
+}
+
+/// Returns what to write in place of a type that hides a tensor.
+fn in_place_of(ty: &Type, is_exclusive: bool, hidden: &TensorType) -> String {
+    let is_array = |ty: &Type| crate::types::array(ty).is_some();
+    let spell = |form| agreement::spell(form, &hidden.content);
+    match peel(ty) {
+        Type::Reference(to) if option_of(&to.elem).is_some_and(is_array) => {
+            format!("write `{}`", show(&to.elem))
+        }
         _ if is_exclusive || hidden.form == Form::ViewMut => format!(
             "write one parameter for each tensor; `{}` is one to write to",
-            agreement::spell(Form::ViewMut, &hidden.content)
+            spell(Form::ViewMut)
         ),
         Type::Tuple(_) => "write one parameter for each tensor".to_owned(),
         _ if option_of(ty).is_some_and(is_borrowed_array) => {
-            format!(
-                "write `Option<{}>`",
-                agreement::spell(Form::View, &hidden.content)
-            )
+            format!("write `Option<{}>`", spell(Form::View))
         }
-        Type::Reference(reference) if crate::types::array(&reference.elem).is_some() => {
-            format!("write `{}`", show(&reference.elem))
-        }
-        _ => as_a_list(&hidden),
-    };
-    is_inside(ty, &help, diagnostics);
+        Type::Reference(to) if is_array(&to.elem) => format!("write `{}`", show(&to.elem)),
+        _ if pointed_at(ty).is_some_and(is_array) => format!("write `{}`", spell(Form::View)),
+        _ => as_a_list(hidden),
+    }
+}
+
+/// A tensor that forward writes to must be a view.
+///
+/// ```text
+/// fn forward(x: &mut Array1<f32>)
+/// //            ^^^^^^^^^^^^^^^^ a tensor that forward writes to is `ArrayViewMut1<f32>`
+/// ```
+fn is_written_to(ty: &Type, hidden: &TensorType, diagnostics: &mut Diagnostics) {
+    let [written, read] =
+        [Form::ViewMut, Form::View].map(|form| agreement::spell(form, &hidden.content));
+    let message = format!(
+        "a tensor that forward writes to is `{written}`, found `{}`",
+        show(ty)
+    );
+    let help = format!("write `{written}`, or `{read}` to read it");
+    diagnostics.error_with_help(ty, &message, &help);
 }
 
 fn as_a_list(tensor: &TensorType) -> String {

@@ -16,6 +16,7 @@
 //! - [`asked`]: the parameters of backward functions and of the `#[jvp]` rule, by name.
 //! - [`adjoint`]: the adjoint of a linear function.
 //! - [`bodies`]: what the tokens of backward functions show.
+//! - [`operands`]: the operators in gradients that are expressions.
 //! - [`forms`]: the form in which something is asked for: view, owned, `&Tensor`, optional or not.
 //! - [`agreement`]: rank and element type are the same wherever a name appears.
 //! - [`returns`]: what these return.
@@ -49,6 +50,7 @@ mod item;
 mod lifetimes;
 mod lookalikes;
 mod names;
+mod operands;
 mod options;
 mod order;
 mod outputs;

@@ -10,7 +10,8 @@ use crate::diagnostics::{Diagnostics, count, did_you_mean, list};
 use crate::model::{Input, Returned, Role};
 use crate::show::show;
 use crate::types::{
-    Floats, Form, Kind, TensorType, inner_types, is_float, option_of, peel, result_of, vec_of,
+    Floats, Form, Kind, TensorType, error_of, inner_types, is_float, option_of, peel, result_of,
+    vec_of,
 };
 
 /// The result of reading forward's return type.
@@ -311,7 +312,12 @@ fn owned_tensor(
         }
         Some((tensor, kind)) => {
             let message = format!("an output must be owned, but `{}` is borrowed", show(ty));
-            let owned = super::agreement::spell(Form::Owned, &tensor.content);
+            let form = if tensor.form.is_tensor() {
+                Form::Tensor
+            } else {
+                Form::Owned
+            };
+            let owned = super::agreement::spell(form, &tensor.content);
             diagnostics.error_with_help(ty, &message, &format!("return `{owned}`"));
             Some((tensor, kind))
         }
@@ -319,6 +325,10 @@ fn owned_tensor(
             if let Some(other) = floats.other_tensor(ty) {
                 let message = format!("an output must be owned, but `{other}` may be shared");
                 diagnostics.error_with_help(ty, &message, "return an array, as `Array1<f64>`");
+            } else if let (Some(_), Some(error)) = (result_of(ty), error_of(ty)) {
+                let message = "one `Result` is returned, around all outputs";
+                let help = format!("write `Result<(…), {}>`", show(error));
+                diagnostics.once(ty, message, &help);
             } else if floats.hidden_tensor(ty, |_| true).is_some() {
                 let message = format!("an array inside `{}` would have no gradient", show(ty));
                 let mut help =

@@ -5,6 +5,7 @@ use syn::{FnArg, Ident, PatType, Signature, Type};
 use super::agreement;
 use crate::diagnostics::Diagnostics;
 use crate::model::Definition;
+use crate::parse::meant_on_parameter;
 use crate::show::show;
 use crate::types::{Floats, Form, bound, is_float, last_segment, list_of, option_of, peel, vec_of};
 
@@ -29,6 +30,43 @@ pub(super) fn names(sig: &Signature) -> impl Iterator<Item = &Ident> {
         FnArg::Typed(parameter) => bound(&parameter.pat),
         FnArg::Receiver(_) => None,
     })
+}
+
+/// An attribute of a parameter takes no arguments and is given once.
+///
+/// ```text
+/// fn forward(#[tensor] #[tensor] x: Matrix<'_>) -> Array2<f32>
+/// //                     ^^^^^^ `#[tensor]` is given twice
+/// ```
+pub(super) fn on_parameter<'a>(
+    attributes: &'a [syn::Attribute],
+    name: &str,
+    diagnostics: &mut Diagnostics,
+) -> Option<&'a syn::Attribute> {
+    let is_meant = |attribute: &&syn::Attribute| {
+        let written = attribute.path().get_ident();
+        written.and_then(meant_on_parameter) == Some(name)
+    };
+    let mut ours = attributes.iter().filter(is_meant);
+    let first = ours.next()?;
+    if !first.path().is_ident(name) {
+        let written = show(first.path());
+        let message = format!("there is no attribute `#[{written}]`; did you mean `#[{name}]`?");
+        diagnostics.error(first.path(), message);
+    }
+    if first.meta.require_path_only().is_err() {
+        diagnostics.error(
+            &first.meta,
+            format!("`#[{name}]` takes no arguments; write `#[{name}]`"),
+        );
+    }
+    if let Some(second) = ours.next() {
+        diagnostics.error(
+            second.path(),
+            format!("`#[{name}]` is given twice; remove one"),
+        );
+    }
+    Some(first)
 }
 
 /// Returns a name that an earlier parameter has.

@@ -10,7 +10,7 @@ use crate::diagnostics::{count, distance, list};
 use crate::model::{Backward, Definition, Forward, Returned, tuple_elements};
 use crate::show::show;
 use crate::types::{
-    self, Form, Kind, TensorType, last_segment, option_of, peel, result_of, vec_of,
+    self, Form, Kind, TensorType, error_of, last_segment, option_of, peel, result_of, vec_of,
 };
 
 /// A gradient or a tangent that must be returned.
@@ -40,6 +40,9 @@ pub(super) fn read(
     let within = result_of(written);
     let ty = within.unwrap_or(written);
     let fallible = within.map(|_| (**written).clone());
+    if within.is_none() && is_one_result(written, &due, context) {
+        return None;
+    }
     let is_backward = matches!(asker, Asker::Backward { .. });
     if is_backward && is_near_the_struct(ty, &due, context) {
         return Some((ty.clone(), fallible));
@@ -176,6 +179,33 @@ fn returns_something(sig: &Signature, due: &[Due<'_>], context: &mut Context<'_>
     context
         .diagnostics
         .error_with_help(&sig.ident, &message, &help);
+}
+
+/// What fails is the function, and not one of its gradients.
+///
+/// ```text
+/// #[backward(x, w)]
+/// fn backward(grad_output: ArrayView1<f32>) -> (Result<Array1<f32>, String>, Result<Array1<f32>, String>)
+/// //                                           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ one `Result` is returned, around all gradients
+/// ```
+///
+/// Returns whether there are several.
+fn is_one_result(ty: &Type, due: &[Due<'_>], context: &mut Context<'_>) -> bool {
+    let elements = tuple_elements(ty);
+    let failing = elements
+        .iter()
+        .copied()
+        .find(|one| result_of(one).is_some());
+    let (Type::Tuple(_), Some(failing)) = (peel(ty), failing) else {
+        return false;
+    };
+    let noun = due.first().map_or("gradient", |due| due.noun);
+    let message = format!("one `Result` is returned, around all {noun}s");
+    let error = error_of(failing).map_or_else(|| "…".to_owned(), show);
+    let gradients = wanted(due).replace('`', "");
+    let help = format!("return `Result<{gradients}, {error}>`");
+    context.diagnostics.error_with_help(ty, &message, &help);
+    true
 }
 
 /// A function must return as many gradients or tangents as it has names: one as it is, several in a tuple.

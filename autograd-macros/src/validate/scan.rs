@@ -3,6 +3,7 @@
 use syn::{Attribute, Ident, PatType, Signature, Type};
 
 use super::elementwise::returned_types;
+use super::parameters::on_parameter;
 use crate::diagnostics::{Diagnostics, list};
 use crate::model::{Scan, ScanRole as Role, Scanned};
 use crate::parse::{Argument, meant_on_parameter};
@@ -124,7 +125,9 @@ pub(super) fn role(
         let help = format!("write `#[step] {name}: {number}`, or take the list as a value");
         diagnostics.error_with_help(each.path(), message, &help);
     }
-    let (state, step) = (marked(parameter, "state"), marked(parameter, "step"));
+    let of =
+        |name, diagnostics: &mut Diagnostics| on_parameter(&parameter.attrs, name, diagnostics);
+    let (state, step) = (of("state", diagnostics), of("step", diagnostics));
     if let (Some(_), Some(step)) = (state, step) {
         let message = format!("`{name}` is a state already; remove one of the two attributes");
         diagnostics.error(step.path(), message);

@@ -23,12 +23,12 @@ pub(super) fn read(sig: &Signature, context: &mut Context<'_>) -> Option<Vmap> {
         .collect();
     // A function that takes arrays returns arrays too.
     let mapped = mapped.into_iter().collect::<Option<Vec<bool>>>()?;
-    let is_fallible = returned(sig, context);
+    // Outputs have the axis of the inputs.
     has_a_batch(sig, &mapped, context)?;
     Some(Vmap {
         ident: sig.ident.clone(),
         mapped,
-        is_fallible: is_fallible?,
+        is_fallible: returned(sig, context)?,
     })
 }
 

@@ -206,3 +206,15 @@ mod quoted_names {
 }
 
 fn main() {}
+
+mod options_of_forward_above_the_block {
+    use super::*;
+    pub struct Max;
+    #[custom_function(outputs(y), saves(place))]
+    impl Max {
+        #[forward]
+        pub fn forward(x: ArrayView1<f32>) -> (Array1<f32>, usize) { (x.to_owned(), 0) }
+        #[backward(x)]
+        fn backward(grad_y: ArrayView1<f32>, place: usize) -> Array1<f32> { &grad_y * place as f32 }
+    }
+}

@@ -249,3 +249,55 @@ mod gradient_under_another_name {
 }
 
 fn main() {}
+
+mod context_of_pytorch {
+    use super::*;
+    pub struct Square;
+    #[custom_function]
+    impl Square {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>) -> Array1<f64> { &x * &x }
+        #[backward(x)]
+        fn backward(ctx: &SquareContext, grad_output: ArrayView1<f64>) -> Array1<f64> { &grad_output * ctx.x }
+    }
+}
+
+mod flags_that_are_exchanged {
+    use super::*;
+    pub struct Product;
+    #[custom_function]
+    impl Product {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, w: ArrayView1<f64>) -> Array1<f64> { &x * &w }
+        #[backward]
+        fn backward(
+            grad_output: ArrayView1<f64>,
+            x: ArrayView1<f64>,
+            w: ArrayView1<f64>,
+            needs_input_grad: ProductNeedsInputGrad,
+        ) -> (Option<Array1<f64>>, Option<Array1<f64>>) {
+            (needs_input_grad.w.then(|| &grad_output * &w), needs_input_grad.x.then(|| &grad_output * &x))
+        }
+    }
+}
+
+mod flag_of_another_input_by_name {
+    use super::*;
+    pub struct Product;
+    #[custom_function]
+    impl Product {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, w: ArrayView1<f64>) -> Array1<f64> { &x * &w }
+        #[backward]
+        fn backward(
+            grad_output: ArrayView1<f64>,
+            x: ArrayView1<f64>,
+            w: ArrayView1<f64>,
+            needs_input_grad: ProductNeedsInputGrad,
+        ) -> Result<ProductGradients, String> {
+            let of_x = if needs_input_grad.x { Some(&grad_output * &w) } else { None };
+            let of_w = if needs_input_grad.x { Some(&grad_output * &x) } else { None };
+            Ok(ProductGradients { x: of_x, w: of_w })
+        }
+    }
+}

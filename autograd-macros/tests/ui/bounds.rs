@@ -136,3 +136,15 @@ mod closure_that_cannot_be_saved {
 }
 
 fn main() {}
+
+mod error_of_one_thread {
+    use super::*;
+    pub struct Scale;
+    #[custom_function]
+    impl Scale {
+        #[forward]
+        fn forward(x: ArrayView1<f64>) -> Array1<f64> { &x * 2.0 }
+        #[backward(x)]
+        fn backward(grad_output: Array1<f64>) -> Result<Array1<f64>, Box<dyn std::error::Error>> { Ok(grad_output * 2.0) }
+    }
+}

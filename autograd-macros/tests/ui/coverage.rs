@@ -215,3 +215,17 @@ mod no_name_of_two {
 }
 
 fn main() {}
+
+mod name_that_was_copied {
+    use super::*;
+    pub struct Product;
+    #[custom_function]
+    impl Product {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, w: ArrayView1<f64>) -> Array1<f64> { &x * &w }
+        #[backward(x)]
+        fn grad_x(grad_output: ArrayView1<f64>, w: ArrayView1<f64>) -> Array1<f64> { &grad_output * &w }
+        #[backward(x)]
+        fn grad_w(grad_output: ArrayView1<f64>, x: ArrayView1<f64>) -> Array1<f64> { &grad_output * &x }
+    }
+}

@@ -55,3 +55,63 @@ mod literal_as_the_result {
 }
 
 fn main() {}
+
+mod sum_that_begins_with_a_literal {
+    use super::*;
+    #[custom_function(elementwise)]
+    pub fn weighed<T: Real>(p: [T; 3], weights: &[f64]) -> T {
+        let mut sum = 0.0;
+        let mut total = 0.0;
+        for (k, weight) in weights.iter().enumerate() {
+            sum += p[k] * *weight;
+            total += *weight;
+        }
+        sum / total
+    }
+}
+
+mod integer_beside_a_number {
+    use super::*;
+    #[custom_function(elementwise)]
+    pub fn shifted<T: Real>(x: T) -> T { 2 * x }
+}
+
+mod integer_after_a_number {
+    use super::*;
+    #[custom_function(elementwise)]
+    pub fn shifted<T: Real>(x: T) -> T { x - 1 }
+}
+
+mod integer_as_an_argument {
+    use super::*;
+    #[custom_function(elementwise)]
+    pub fn ramp<T: Real>(x: T) -> T { x.max(0) }
+}
+
+mod float_on_the_left {
+    use super::*;
+    #[custom_function(elementwise)]
+    pub fn ramp<T: Real>(x: T) -> T { if 0 <= x { x } else { T::from(0.0) } }
+}
+
+mod cast_of_a_number {
+    use super::*;
+    #[custom_function(elementwise)]
+    pub fn whole<T: Real>(x: T, table: &[f64]) -> T { x * table[x as usize] }
+}
+
+mod caret_as_a_power {
+    use super::*;
+    #[custom_function(elementwise)]
+    pub fn square<T: Real>(x: T) -> T { x ^ 2 }
+    // None of these is one of the mistakes above.
+    #[custom_function(elementwise)]
+    pub fn right<T: Real>(x: T, pair: (i32, f64), n: usize) -> T {
+        let mut count = 0.0;
+        for k in 0..n {
+            count += if x > k as f64 { 1.0 } else { 0.0 };
+        }
+        let y = if 2.0 * x < x * x { x.max(0.0) } else { x.powi(pair.0) };
+        count * y * (pair.1 + count)
+    }
+}

@@ -262,3 +262,17 @@ mod struct_of_a_wrong_backward {
 }
 
 fn main() {}
+
+mod result_of_each {
+    use super::*;
+    pub struct Product;
+    #[custom_function]
+    impl Product {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, w: ArrayView1<f64>) -> Array1<f64> { &x * &w }
+        #[backward]
+        fn backward(grad_output: ArrayView1<f64>) -> (Result<Array1<f64>, String>, Result<Array1<f64>, String>) {
+            (Ok(grad_output.to_owned()), Ok(grad_output.to_owned()))
+        }
+    }
+}

@@ -280,3 +280,39 @@ mod complex_elements {
 }
 
 fn main() {}
+
+mod reference_to_an_option {
+    use super::*;
+    pub struct Shift;
+    #[custom_function]
+    impl Shift {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, bias: &Option<ArrayView1<f64>>) -> Array1<f64> { match bias { Some(bias) => &x + bias, None => x.to_owned() } }
+        #[backward]
+        fn backward(grad_output: ArrayView1<f64>) -> (Array1<f64>, Array1<f64>) { (grad_output.to_owned(), grad_output.to_owned()) }
+    }
+}
+
+mod exclusive_reference_to_an_array {
+    use super::*;
+    pub struct Double;
+    #[custom_function]
+    impl Double {
+        #[forward]
+        pub fn forward(x: &mut Array1<f64>) { *x *= 2.0; }
+        #[backward(x)]
+        fn backward(grad_output: Array1<f64>) -> Array1<f64> { grad_output * 2.0 }
+    }
+}
+
+mod view_in_a_box {
+    use super::*;
+    pub struct Double;
+    #[custom_function]
+    impl Double {
+        #[forward]
+        pub fn forward(x: Box<ArrayView1<f64>>) -> Array1<f64> { &*x * 2.0 }
+        #[backward(x)]
+        fn backward(grad_output: Array1<f64>) -> Array1<f64> { grad_output * 2.0 }
+    }
+}

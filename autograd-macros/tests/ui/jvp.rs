@@ -416,3 +416,31 @@ mod a_tangent_too_many {
 }
 
 fn main() {}
+
+mod tangent_under_the_name_of_a_gradient {
+    use super::*;
+    pub struct Square;
+    #[custom_function]
+    impl Square {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>) -> Array1<f64> { &x * &x }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f64>, x: ArrayView1<f64>) -> Array1<f64> { &grad_output * &x * 2.0 }
+        #[jvp]
+        fn jvp(grad_x: ArrayView1<f64>, x: ArrayView1<f64>) -> Array1<f64> { &grad_x * &x * 2.0 }
+    }
+}
+
+mod tangent_as_a_differential {
+    use super::*;
+    pub struct Square;
+    #[custom_function]
+    impl Square {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>) -> Array1<f64> { &x * &x }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f64>, x: ArrayView1<f64>) -> Array1<f64> { &grad_output * &x * 2.0 }
+        #[jvp]
+        fn jvp(dx: ArrayView1<f64>, x: ArrayView1<f64>) -> Array1<f64> { &dx * &x * 2.0 }
+    }
+}

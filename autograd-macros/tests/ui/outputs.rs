@@ -200,3 +200,27 @@ mod exemption_of_an_input {
 }
 
 fn main() {}
+
+mod reference_to_a_tensor {
+    use super::*;
+    pub struct Same;
+    #[custom_function]
+    impl Same {
+        #[forward]
+        pub fn forward(x: &Tensor1<f64>) -> &Tensor1<f64> { x }
+        #[backward(x)]
+        fn backward(grad_output: &Tensor1<f64>) -> Tensor1<f64> { grad_output.clone() }
+    }
+}
+
+mod result_of_each {
+    use super::*;
+    pub struct Both;
+    #[custom_function]
+    impl Both {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>) -> (Result<Array1<f64>, String>, Result<Array1<f64>, String>) { (Ok(x.to_owned()), Ok(x.to_owned())) }
+        #[backward(x)]
+        fn backward(grad_output_0: ArrayView1<f64>, grad_output_1: ArrayView1<f64>) -> Array1<f64> { &grad_output_0 + &grad_output_1 }
+    }
+}

@@ -148,3 +148,9 @@ mod block {
 }
 
 fn main() {}
+
+mod rows_and_columns {
+    use super::*;
+    #[custom_function(pairs)]
+    pub fn dot<T: Real>(#[rows] x: T, #[columns] y: T) -> T { x * y }
+}

@@ -95,3 +95,34 @@ mod two_attributes {
 }
 
 fn main() {}
+
+mod gradcheck_of_its_own {
+    use super::*;
+    #[custom_function(grad(x) = &grad_output * 2.0)]
+    #[gradcheck(x = [3])]
+    pub fn twice(x: ArrayView1<f64>) -> Array1<f64> { &x * 2.0 }
+    pub fn used(x: &Tensor1<f64>) -> Tensor1<f64> { twice(x) }
+}
+
+mod grad_of_its_own {
+    use super::*;
+    #[custom_function]
+    #[grad(x)]
+    pub fn twice(x: ArrayView1<f64>) -> Array1<f64> { &x * 2.0 }
+    pub fn used(x: &Tensor1<f64>) -> Tensor1<f64> { twice(x) }
+}
+
+mod forward_of_its_own {
+    use super::*;
+    #[custom_function(grad(x) = &grad_output * 2.0)]
+    #[forward]
+    pub fn twice(x: ArrayView1<f64>) -> Array1<f64> { &x * 2.0 }
+}
+
+mod elementwise_of_its_own {
+    use super::*;
+    #[custom_function]
+    #[elementwise]
+    pub fn double<T: Real>(x: T) -> T { 2.0 * x }
+    pub fn used(x: &Tensor1<f64>) -> Tensor1<f64> { double(x) }
+}

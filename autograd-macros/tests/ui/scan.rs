@@ -207,3 +207,15 @@ mod too_many_numbers {
 }
 
 fn main() {}
+
+mod misspelt_state {
+    use super::*;
+    #[custom_function(scan)]
+    pub fn f<T: Real>(#[states] v: T, #[step] x: T) -> T { v + x }
+}
+
+mod state_with_arguments {
+    use super::*;
+    #[custom_function(scan)]
+    pub fn f<T: Real>(#[state(0.0)] v: T, #[step] x: T) -> T { v + x }
+}

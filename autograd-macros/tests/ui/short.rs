@@ -343,3 +343,86 @@ mod no_return_type {
 }
 
 fn main() {}
+
+mod beginning_of_a_name {
+    use super::*;
+    #[custom_function(grad(x) = &grad_out * &x * 2.0)]
+    pub fn square(x: ArrayView1<f64>) -> Array1<f64> { &x * &x }
+}
+
+mod gradient_under_another_name {
+    use super::*;
+    #[custom_function(grad(x) = &dy * &x * 2.0)]
+    pub fn square(x: ArrayView1<f64>) -> Array1<f64> { &x * &x }
+}
+
+mod tuple_of_more_than_the_inputs {
+    use super::*;
+    #[custom_function(grad(x) = (&grad_output * &x, None))]
+    pub fn half_of_the_square(x: ArrayView1<f64>) -> Array1<f64> { &x * &x * 0.5 }
+}
+
+mod view_as_an_operand {
+    use super::*;
+    #[custom_function(grad(x) = grad_output * &x * 2.0)]
+    pub fn square(x: ArrayView1<f64>) -> Array1<f64> { &x * &x }
+    #[custom_function(grad(x) = &grad_output * x * 2.0)]
+    pub fn second(x: ArrayView1<f64>) -> Array1<f64> { &x * &x }
+    // An array takes a view.
+    #[custom_function(grad(x) = -&grad_output * x * 2.0)]
+    pub fn right(x: ArrayView1<f64>) -> Array1<f64> { -(&x * &x) }
+}
+
+mod negated_view {
+    use super::*;
+    #[custom_function(grad(x) = -grad_output)]
+    pub fn minus(x: ArrayView1<f64>) -> Array1<f64> { -&x }
+}
+
+mod reference_as_an_operand {
+    use super::*;
+    #[custom_function(grad(x) = &grad_output * scale)]
+    pub fn scaled(x: ArrayView1<f64>, scale: f64) -> Array1<f64> { &x * scale }
+}
+
+mod integer_as_an_operand {
+    use super::*;
+    #[custom_function(grad(x) = &grad_output * &x * 2)]
+    pub fn square(x: ArrayView1<f64>) -> Array1<f64> { &x * &x }
+}
+
+mod integer_value_as_an_operand {
+    use super::*;
+    #[custom_function(grad(x) = &grad_output * *count)]
+    pub fn scaled(x: ArrayView1<f64>, count: u32) -> Array1<f64> { &x * f64::from(count) }
+}
+
+mod option_as_an_operand {
+    use super::*;
+    #[custom_function(grad(x) = &grad_output * *scale)]
+    pub fn scaled(x: ArrayView1<f64>, scale: Option<f64>) -> Array1<f64> { &x * scale.unwrap_or(1.0) }
+}
+
+mod length_as_an_operand {
+    use super::*;
+    #[custom_function(shapes(x = [n], output = [n]), grad(x) = &grad_output / n)]
+    pub fn scaled(x: ArrayView1<f64>) -> Array1<f64> { &x / x.len() as f64 }
+}
+
+mod gradient_without_an_equals_sign {
+    use super::*;
+    #[custom_function(grad(x) &grad_output * &x * 2.0)]
+    pub fn square(x: ArrayView1<f64>) -> Array1<f64> { &x * &x }
+}
+
+mod gradient_in_quotes {
+    use super::*;
+    #[custom_function(grad(x) = "&grad_output * &x * 2.0")]
+    pub fn square(x: ArrayView1<f64>) -> Array1<f64> { &x * &x }
+}
+
+mod one_gradient_for_two {
+    use super::*;
+    #[custom_function(grad(x, w) = &grad_output * &w)]
+    pub fn mul(x: ArrayView1<f64>, w: ArrayView1<f64>) -> Array1<f64> { &x * &w }
+}
