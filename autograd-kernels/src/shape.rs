@@ -138,6 +138,14 @@ mod tests {
     }
 
     #[test]
+    fn shapes_of_up_to_three_axes_are_not_allocated() {
+        for rank in 0..=4 {
+            let shape = Shape::from(&[2, 3, 4, 5][..rank]);
+            assert_eq!(shape.short().is_some(), rank <= 3, "{shape}");
+        }
+    }
+
+    #[test]
     fn takes_four_words() {
         assert_eq!(size_of::<Shape>(), 32);
     }

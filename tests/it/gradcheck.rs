@@ -35,6 +35,13 @@ fn right_gradients_pass() {
         .unwrap();
 }
 
+/// Every number is exact in binary, so without tolerances the derivatives still agree.
+#[test]
+fn derivatives_may_differ_by_as_much_as_the_tolerances() {
+    let exact = Gradcheck::new().eps(0.125).atol(0.0).rtol(0.0);
+    exact.run(|(x,)| x * 2.0, (&leaf([0.5, -1.0]),)).unwrap();
+}
+
 #[test]
 fn checking_leaves_the_inputs_alone() {
     let x = leaf([1.0, 2.0]);

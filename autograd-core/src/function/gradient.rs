@@ -282,6 +282,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_undefined_gradient_is_printed_as_none() {
+        let missing = GradOutput::<f64, Ix1>::missing();
+        assert_eq!(format!("{missing:?}"), "GradOutput(None)");
+    }
+
+    #[test]
     fn the_gradients_of_a_list_may_be_optional() {
         let count = |gradients: Option<Vec<Array1<f64>>>| {
             let found = IntoGradients::<f64, Ix1>::into_gradients(gradients)?;

@@ -171,6 +171,16 @@ fn the_error_function_is_right_to_two_units() {
 }
 
 #[test]
+fn the_derivative_of_gelu_is_that_of_a_product() {
+    for step in -80_i16..=80 {
+        let x = 0.5 * f64::from(step);
+        assert_eq!(gelu_derivative(x), normal_cdf(x) + x * normal_pdf(x), "{x}");
+        let x = 0.5 * f32::from(step);
+        assert_eq!(gelu_derivative(x), normal_cdf(x) + x * normal_pdf(x), "{x}");
+    }
+}
+
+#[test]
 fn trigonometric_functions_of_single_precision_are_right_to_two_units() {
     assert!(worst("sin", sin, f64::sin) <= 2.0);
     assert!(worst("cos", cos, f64::cos) <= 2.0);
@@ -379,6 +389,23 @@ fn powers_of_special_numbers_are_those_of_the_standard_library() {
             assert!(
                 is_close && found.is_sign_negative() == expected.is_sign_negative() || is_same,
                 "{x}, {p}: {found}"
+            );
+        }
+    }
+}
+
+/// Powers from 1e-300 to 1e300 of numbers next to 1, where a mistake in the last digits of the logarithm is largest.
+#[test]
+fn powers_with_large_exponents_are_right_to_a_unit() {
+    for step in 0..4_000 {
+        let x = 0.700_1 + 0.000_18 * f64::from(step);
+        for share in [-0.97, -0.31, 0.43, 0.99] {
+            let p = 690.0 * share / x.ln();
+            let (bound, found) = of_double("powf", x, p);
+            let expected = x.powf(p);
+            assert!(
+                apart(found, expected) <= bound + 1,
+                "powf({x:e}, {p:e}) is {found:e}, not {expected:e}"
             );
         }
     }

@@ -46,30 +46,24 @@ pub trait ScanLoops<T: Element>: Send + Sync + sealed::Sealed {
     /// Returns the items of the new states and the outputs.
     fn results(&self) -> &'static [Item];
 
-    /// Returns the number of inputs and results of each kind, as items.
-    fn items(&self) -> ScanCounts {
+    /// Returns the number of states and that of steps, as items.
+    fn items(&self) -> (usize, usize) {
         let counts = self.counts();
-        let (inputs, results) = (self.inputs(), self.results());
-        let states = leading(results, counts.states);
-        let steps = leading(&inputs[states..], counts.steps);
-        ScanCounts {
-            states,
-            steps,
-            shared: inputs.len() - states - steps,
-            outputs: results.len() - states,
-        }
+        let states = leading(self.results(), counts.states);
+        (states, leading(&self.inputs()[states..], counts.steps))
     }
 
     /// Returns the item of an input, and whether it has an axis of steps.
     fn input(&self, index: usize) -> (Item, bool) {
-        let items = self.items();
-        let is_step = index >= items.states && index < items.states + items.steps;
+        let (states, steps) = self.items();
+        let is_step = index >= states && index < states + steps;
         (self.inputs()[index], is_step)
     }
 
     /// Returns the item of a result, and whether it has an axis of steps.
     fn result(&self, index: usize) -> (Item, bool) {
-        (self.results()[index], index >= self.items().states)
+        let (states, _) = self.items();
+        (self.results()[index], index >= states)
     }
 
     /// Returns how many times the formula can be differentiated.

@@ -50,11 +50,12 @@ impl<T: Element> Recurrence<'_, T> {
         wanted: &[bool],
         saves: bool,
     ) -> (Vec<Option<ArrayD<T>>>, Option<Checkpoints<T>>) {
-        let (items, components) = (self.loops.items(), 1 << (order - 1));
+        let (states, _) = self.loops.items();
+        let components = 1 << (order - 1);
         let (results, own) = (self.loops.results().len(), self.loops.inputs().len());
         let place = |kind, component, index| match kind {
             Kind::LastStates => Some(component * results + index),
-            Kind::Outputs => Some(component * results + items.states + index),
+            Kind::Outputs => Some(component * results + states + index),
             _ => None,
         };
         let (mut slots, places) = self.slots(components, wanted, place);
@@ -96,7 +97,8 @@ impl<T: Element> Recurrence<'_, T> {
         wanted: &[bool],
         checkpoints: Option<&Checkpoints<T>>,
     ) -> Vec<Option<ArrayD<T>>> {
-        let (items, components): (_, usize) = (self.loops.items(), 1 << (order - 1));
+        let (states, steps) = self.loops.items();
+        let components: usize = 1 << (order - 1);
         let own = self.loops.inputs().len();
         let width = own + self.loops.results().len();
         assert!(
@@ -108,10 +110,10 @@ impl<T: Element> Recurrence<'_, T> {
             let first = (components - 1 - component) * width;
             Some(match kind {
                 Kind::LastStates => first + own + index,
-                Kind::Outputs => first + own + items.states + index,
+                Kind::Outputs => first + own + states + index,
                 Kind::OfStates => first + index,
-                Kind::OfSteps => first + items.states + index,
-                Kind::OfShared => first + items.states + items.steps + index,
+                Kind::OfSteps => first + states + index,
+                Kind::OfShared => first + states + steps + index,
             })
         };
         let (mut slots, places) = self.slots(components, wanted, place);
@@ -162,11 +164,11 @@ impl<T: Element> Recurrence<'_, T> {
         wanted: &[bool],
         place: impl Fn(Kind, usize, usize) -> Option<usize>,
     ) -> (Vec<(Option<Slot<T>>, Item)>, Vec<(Kind, usize)>) {
-        let counts = self.loops.items();
+        let (states, steps) = self.loops.items();
         let (inputs, results) = (self.loops.inputs(), self.loops.results());
-        let (of_states, others) = inputs.split_at(counts.states);
-        let (of_steps, of_shared) = others.split_at(counts.steps);
-        let (last_states, outputs) = results.split_at(counts.states);
+        let (of_states, others) = inputs.split_at(states);
+        let (of_steps, of_shared) = others.split_at(steps);
+        let (last_states, outputs) = results.split_at(states);
         let kinds = [
             (Kind::LastStates, last_states),
             (Kind::Outputs, outputs),

@@ -440,6 +440,72 @@ fn gradients_by_name() {
     expect_file!["./snapshots/gradients_by_name.rs"].assert_eq(&text);
 }
 
+/// Gradients by name do not show whether they are tensors: where backward takes none, it is not to be differentiated, and
+/// may ask for a number of forward.
+#[test]
+fn gradients_by_name_beside_numbers_are_no_mistake() {
+    let item = quote! {
+        impl Scaled {
+            #[forward(outputs(y), saves(norm))]
+            fn forward(x: ArrayView1<f64>, w: ArrayView1<f64>) -> (Array1<f64>, f64) { todo!() }
+
+            #[backward(ignores_grad)]
+            fn backward(norm: f64) -> ScaledGradients { todo!() }
+        }
+    };
+    let expanded = custom_function(quote!(), item).to_string();
+    assert!(!expanded.contains("compile_error"), "{expanded}");
+}
+
+#[test]
+fn a_generated_test_compares_the_rule_for_a_batch() {
+    let item = quote! {
+        impl Twice {
+            #[forward]
+            fn forward(x: ArrayView1<f64>) -> Array1<f64> { todo!() }
+
+            #[backward]
+            fn backward(grad_output: ArrayView1<f64>) -> Array1<f64> { todo!() }
+
+            #[vmap]
+            fn vmap(x: &Tensor2<f64>) -> Tensor2<f64> { todo!() }
+        }
+    };
+    let expanded = custom_function(quote!(gradcheck(x = [3])), item).to_string();
+    assert!(expanded.contains("__p :: vmap ("), "{expanded}");
+}
+
+/// A length may be any, but the output has that of the input.
+#[test]
+fn an_output_with_any_length_of_an_input_is_named_by_the_input() {
+    let item = quote! {
+        impl Twice {
+            #[forward]
+            fn forward(x: ArrayView2<f64>) -> Array2<f64> { todo!() }
+
+            #[backward]
+            fn backward(grad_output: ArrayView2<f64>) -> Array2<f64> { todo!() }
+        }
+    };
+    let expanded = custom_function(quote!(shapes(x = [n, _], output = x)), item).to_string();
+    assert!(expanded.contains("output shape of x"), "{expanded}");
+}
+
+#[test]
+fn a_pattern_of_a_reference_has_a_name() {
+    let item = quote! {
+        impl Scaled {
+            #[forward]
+            fn forward(x: ArrayView1<f64>, &factor: &f64) -> Array1<f64> { todo!() }
+
+            #[backward]
+            fn backward(grad_output: ArrayView1<f64>) -> Array1<f64> { todo!() }
+        }
+    };
+    let expanded = custom_function(quote!(), item).to_string();
+    assert!(!expanded.contains("no name"), "{expanded}");
+}
+
 /// Whatever the attribute is put on, and whatever is in it, the expansion is an error and nothing else.
 #[test]
 fn nonsense_is_an_error() {

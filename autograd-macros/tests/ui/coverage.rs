@@ -214,6 +214,23 @@ mod no_name_of_two {
     }
 }
 
+mod no_name_and_a_misspelt_one {
+    use super::*;
+    pub struct Affine;
+    // `temperature` may be meant to be `bias`, which is not missing then.
+    #[custom_function]
+    impl Affine {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, weight: ArrayView1<f64>, bias: ArrayView1<f64>) -> Array1<f64> { &x * &weight + &bias }
+        #[backward(x)]
+        fn grad_x(grad_output: ArrayView1<f64>, weight: ArrayView1<f64>) -> Array1<f64> { &grad_output * &weight }
+        #[backward(temperature)]
+        fn grad_temperature(grad_output: ArrayView1<f64>) -> Array1<f64> { grad_output.to_owned() }
+        #[backward(wieght)]
+        fn grad_weight(grad_output: ArrayView1<f64>, x: ArrayView1<f64>) -> Array1<f64> { &grad_output * &x }
+    }
+}
+
 fn main() {}
 
 mod name_that_was_copied {

@@ -137,6 +137,8 @@ fn every_difference_is_named_and_nothing_changed() {
          `layers.0.mean` is missing, expected f32 of shape [1]; \
          `layer.1.mean` is unexpected, found f32 of shape [1]"
     );
+    // What a `main` that returns it prints.
+    assert_eq!(format!("{error:?}"), error.to_string());
     let StateError::Keys {
         path: None,
         differences,

@@ -268,6 +268,12 @@ fn singular_values_and_vectors_to_second_order() {
     // 0 is a singular value.
     let singular = Tensor::from(array![[2.0, 0.0], [1.0, 0.0]]).set_requires_grad(true);
     gradchecks!(|a| a.svd().unwrap().0, &singular);
+    // The signs of the rows of Vᵀ are not continuous there: they are those of U.
+    let squares = |a: &Tensor2<f64>| {
+        let (.., vt) = a.svd().unwrap();
+        &vt * &vt
+    };
+    gradchecks!(squares, &singular);
 }
 
 #[test]
