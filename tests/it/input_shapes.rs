@@ -44,7 +44,7 @@ impl Head {
         others: &[ArrayView1<f64>],
     ) -> Array1<f64> {
         x.slice_collapse(pullback::ndarray::s![..n]);
-        x * &mask * others.iter().map(|other| other.sum()).sum::<f64>()
+        x * mask * others.iter().map(|other| other.sum()).sum::<f64>()
     }
 
     #[backward(x, others)]

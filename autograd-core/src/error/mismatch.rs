@@ -240,7 +240,14 @@ impl fmt::Display for Mismatch {
         if self.check == Check::Differences && !numerical.is_finite() {
             return f.write_str("; there is nothing to compare where the function is not finite");
         }
-        write!(f, "; they may differ by {}", Short(*tolerance))?;
+        self.write_cause(f)
+    }
+}
+
+impl Mismatch {
+    /// Writes how large the difference may be, and what may have caused it.
+    fn write_cause(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "; they may differ by {}", Short(self.tolerance))?;
         if let Some(unsolved) = &self.unsolved {
             write_unsolved(f, unsolved)?;
         }
