@@ -180,6 +180,15 @@ impl InputSignature {
         }
     }
 
+    /// Describes a differentiable tensor with a declared shape.
+    pub const fn shaped(name: &'static str, ty: &'static str, shape: &'static str) -> Self {
+        let shape = Some(shape);
+        Self {
+            shape,
+            ..Self::tensor(name, ty)
+        }
+    }
+
     /// Describes a value.
     pub const fn value(name: &'static str, ty: &'static str) -> Self {
         Self {
@@ -218,15 +227,6 @@ impl InputSignature {
     pub const fn exempt(self) -> Self {
         Self {
             differentiable: false,
-            ..self
-        }
-    }
-
-    /// Sets the declared shape.
-    #[must_use]
-    pub const fn shape(self, shape: &'static str) -> Self {
-        Self {
-            shape: Some(shape),
             ..self
         }
     }

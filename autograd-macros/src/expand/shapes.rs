@@ -276,10 +276,10 @@ fn arithmetic(expression: &Expr, p: &TokenStream) -> TokenStream {
     }
 }
 
-/// Returns what computes the expressions, with the values that are in scope.
-fn compute(forward: &Forward, p: &TokenStream) -> TokenStream {
+/// Returns what computes the expressions, with the values that are in scope; `None` if there are none.
+fn compute(forward: &Forward) -> Option<TokenStream> {
     if expressions(forward).is_empty() {
-        return quote!(#p::nothing_computed);
+        return None;
     }
     let name = computed_name(forward);
     let values = values(forward).into_iter().map(|input| {
@@ -287,7 +287,7 @@ fn compute(forward: &Forward, p: &TokenStream) -> TokenStream {
         let borrow = (!is_primitive(&input.ty)).then(|| quote!(&));
         quote!(#borrow #name)
     });
-    quote!(|axes| Self::#name(axes, #(#values),*))
+    Some(quote!(|axes| Self::#name(axes, #(#values),*)))
 }
 
 /// What `apply` does with declared shapes: nothing, if there are none.
@@ -372,15 +372,26 @@ pub(super) fn of_all(forward: &Forward, p: &TokenStream) -> Option<TokenStream> 
 
 /// Returns the statement that reads the lengths.
 fn read(model: &FunctionModel, dims: &[TokenStream], p: &TokenStream) -> TokenStream {
-    let (table, compute) = (constant(), compute(&model.forward, p));
+    let (table, compute) = (constant(), compute(&model.forward));
     let (inputs, lengths) = (local("dims"), local("lengths"));
     let (applied, applied_at) = in_batch(model, "applied");
     let axes = number(model.forward.shapes.axes.len());
+    // They are read where they are used: a copy would cost more than the comparisons.
+    let read = if compute.is_none() && model.batch.is_none() {
+        quote! {
+            let mut #lengths = #p::Lengths::<#axes, 0>::unread(&#inputs);
+            #table.applied_to_axes(&mut #lengths);
+        }
+    } else {
+        let compute = compute.unwrap_or_else(|| quote!(#p::nothing_computed));
+        quote! {
+            let mut #lengths = #p::Lengths::<#axes, _>::unread(&#inputs);
+            #table.#applied(#applied_at &mut #lengths, #compute);
+        }
+    };
     quote! {
         let #inputs = [#(#dims),*];
-        // Where they are used: a copy would cost more than the comparisons.
-        let mut #lengths = #p::Lengths::<#axes, _>::unread(&#inputs);
-        #table.#applied(#applied_at &mut #lengths, #compute);
+        #read
     }
 }
 
@@ -441,7 +452,7 @@ fn output_shape(model: &FunctionModel, p: &TokenStream) -> TokenStream {
             Kind::Optional | Kind::List => quote!(#p::IntoDims::dims(&#name)),
         }
     });
-    let (table, compute) = (constant(), compute(forward, p));
+    let table = constant();
     let axes = number(forward.shapes.axes.len());
     let returned = returned(forward);
     let outputs = returned.iter().enumerate();
@@ -452,8 +463,12 @@ fn output_shape(model: &FunctionModel, p: &TokenStream) -> TokenStream {
             (number(place), shape)
         })
         .unzip();
-    let shapes = quote! {
-        #table.output_shapes::<_, #axes, _, _>(&[#(#dims),*], &[#(#places),*], #compute)
+    let (dims, places) = (quote!(&[#(#dims),*]), quote!(&[#(#places),*]));
+    let shapes = match compute(forward) {
+        Some(compute) => {
+            quote!(#table.output_shapes::<_, #axes, _, _>(#dims, #places, #compute))
+        }
+        None => quote!(#table.output_axes::<_, #axes>(#dims, #places)),
     };
     let body = match &names[..] {
         [] | [_] => shapes,

@@ -87,21 +87,26 @@ fn new(
         };
         let list = (output.kind == Kind::List).then(|| quote!(.list()));
         let shape = shape(&output.name, forward, elementwise);
-        quote!(#p::OutputSignature::#kind(#name, #ty) #list #shape)
+        let shape = shape.map(|shape| quote!(.shape(#shape)));
+        let loops = loops(&output.name, elementwise);
+        quote!(#p::OutputSignature::#kind(#name, #ty) #list #shape #loops)
     });
     quote!(#p::Signature::new(#name, &[#(#inputs),*], &[#(#outputs),*], &[#saved]))
 }
 
-/// Returns what is known of the shape of a tensor: the declared shape, the axis of steps, the length of rows.
-fn shape(name: &Ident, forward: &Forward, elementwise: Option<&Elementwise>) -> TokenStream {
+/// Returns the declared shape of a tensor, or that of rows and columns of pairs.
+fn shape(name: &Ident, forward: &Forward, elementwise: Option<&Elementwise>) -> Option<String> {
     let of_pairs = || elementwise?.shape_of_pairs(name);
-    let shape = docs::shape(name, forward).or_else(of_pairs);
-    let shape = shape.map(|shape| quote!(.shape(#shape)));
+    docs::shape(name, forward).or_else(of_pairs)
+}
+
+/// Returns what is known of the loops of a tensor: the axis of steps, the length of rows.
+fn loops(name: &Ident, elementwise: Option<&Elementwise>) -> TokenStream {
     let has_steps = elementwise.is_some_and(|formula| formula.has_steps(name));
     let step = has_steps.then(|| quote!(.step()));
     let row = elementwise.and_then(|formula| formula.row(name));
     let row = row.map(|row| quote!(.row(#row)));
-    quote!(#shape #step #row)
+    quote!(#step #row)
 }
 
 fn input_signature(
@@ -118,8 +123,12 @@ fn input_signature(
     let list = (tensor.kind == Kind::List).then(|| quote!(.list()));
     let in_place = input.is_in_place().then(|| quote!(.in_place()));
     let exempt = tensor.edge.is_none().then(|| quote!(.exempt()));
-    let shape = shape(&input.name, forward, elementwise);
-    quote!(#p::InputSignature::tensor(#name, #ty) #optional #list #in_place #exempt #shape)
+    let tensor = match shape(&input.name, forward, elementwise) {
+        Some(shape) => quote!(shaped(#name, #ty, #shape)),
+        None => quote!(tensor(#name, #ty)),
+    };
+    let loops = loops(&input.name, elementwise);
+    quote!(#p::InputSignature::#tensor #optional #list #in_place #exempt #loops)
 }
 
 fn saved_signature(saved: &Saved, forward: &Forward, p: &TokenStream) -> TokenStream {

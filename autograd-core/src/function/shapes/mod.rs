@@ -100,6 +100,31 @@ impl ShapeTable {
         }
     }
 
+    /// Reads the lengths for `apply` where none is an expression, with less for the compiler to infer.
+    ///
+    /// # Panics
+    /// If the inputs do not have the declared shapes.
+    #[inline]
+    #[track_caller]
+    pub fn applied_to_axes<const N: usize>(&self, lengths: &mut Lengths<'_, N, 0>) {
+        if let Err(error) = self.read_lengths(lengths, nothing_computed, Location::caller()) {
+            refused(&error)
+        }
+    }
+
+    /// Returns what [`output_shapes`](Self::output_shapes) does where no length is an expression.
+    ///
+    /// # Errors
+    /// If the inputs do not have the declared shapes.
+    #[track_caller]
+    pub fn output_axes<S: OutputShapes, const N: usize>(
+        &self,
+        inputs: &[Dims<'_>],
+        outputs: &[usize],
+    ) -> Result<S, Error> {
+        self.output_shapes::<S, N, 0, 0>(inputs, outputs, nothing_computed)
+    }
+
     /// Reads the lengths for an `apply` at this line, which unwinds to the `catching_passes` around.
     pub fn applied_at<const N: usize, const C: usize, const V: usize>(
         &self,
