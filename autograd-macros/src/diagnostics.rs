@@ -121,6 +121,18 @@ fn begun(wanted: &str, candidates: &[String]) -> Option<usize> {
     first.filter(|_| wanted.chars().count() >= LETTERS)
 }
 
+/// Returns the distance of two names if it is at most this. Of most names the letters need not be compared: compilers run
+/// macros without optimization.
+pub(crate) fn distance_within(a: &str, b: &str, most: usize) -> Option<usize> {
+    if a == b {
+        return Some(0);
+    }
+    let lengths = [a, b].map(|name| name.chars().count());
+    let may_be_near = most > 0 && lengths[0].abs_diff(lengths[1]) <= most;
+    let distance = may_be_near.then(|| distance(a, b));
+    distance.filter(|distance| *distance <= most)
+}
+
 /// Returns the number of letters to insert, delete, replace or swap with a neighbor.
 pub(crate) fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());

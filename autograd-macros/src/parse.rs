@@ -17,6 +17,8 @@ use syn::{
 };
 use syn::{braced, parenthesized, token};
 
+use crate::diagnostics::distance_within;
+
 /// The item below the attribute.
 pub(crate) enum Item {
     Impl(Box<ImplBlock>),
@@ -231,13 +233,16 @@ impl Part {
     /// suggest what to write.
     pub(crate) fn meant(name: &Ident) -> Option<Self> {
         let name = name.to_string();
-        let distance = |ours: &str| crate::diagnostics::distance(&name, ours);
-        let other = ATTRIBUTES.iter().find(|row| row.3.contains(&&*name));
+        let mut rows = ATTRIBUTES.iter();
+        let known = rows.find(|row| row.1 == name || row.3.contains(&&*name));
         let near = || {
-            let near = ATTRIBUTES.iter().filter(|row| distance(row.1) <= row.2);
-            near.min_by_key(|row| distance(row.1))
+            let distances = ATTRIBUTES.iter().filter_map(|row| {
+                let distance = distance_within(&name, row.1, row.2)?;
+                Some((row, distance))
+            });
+            distances.min_by_key(|(_, distance)| *distance)
         };
-        other.or_else(near).map(|row| row.0)
+        known.or_else(|| Some(near()?.0)).map(|row| row.0)
     }
 
     /// Returns the name of the attribute; nothing for an argument of one.
@@ -250,7 +255,7 @@ impl Part {
 /// Returns the attribute that an attribute of a parameter was meant to be, if it is one of ours.
 pub(crate) fn meant_on_parameter(name: &Ident) -> Option<&'static str> {
     let name = name.to_string();
-    let near = |ours: &str, most| crate::diagnostics::distance(&name, ours) <= most;
+    let near = |ours: &str, most| distance_within(&name, ours, most).is_some();
     if near("tensor", 1) {
         Some("tensor")
     } else if near("non_differentiable", 4)

@@ -122,7 +122,11 @@ impl<'a> Named<'a> {
         let body = item.iter().position(is_body)?;
         let name = if is_word(&item[0], "fn") { 2 } else { body };
         let whole = &item[..=body];
-        let ty = match parsed(whole)? {
+        // The name is in the head, and the body is long.
+        let empty = Group::new(Delimiter::Brace, TokenStream::new());
+        let mut head = item[..body].to_vec();
+        head.push(empty.into());
+        let ty = match parsed(&head)? {
             Item::Function(function) => camel_case(&function.sig.ident, &function.sig.generics),
             Item::Impl(block) => last_segment(&block.self_ty)?.ident.clone(),
             Item::Unfinished | Item::Other(_) => return None,
@@ -145,16 +149,19 @@ impl<'a> Named<'a> {
         // Most files are not taken apart: nothing in them has the name of the function's type, and the item names none of
         // the other functions and types that they define.
         let is_taken = self.is_function() && (at.1 > 1 || source.words.contains(&self.ty));
-        let own = text(self.whole);
-        let own: BTreeSet<_> = defined(&own).collect();
-        let mut names_one = false;
+        let (mut own, mut named, mut is_definition) = (HashSet::new(), HashSet::new(), false);
         for_each_word(self.whole.iter().cloned().collect(), &mut |word| {
             let word = word.to_string();
-            names_one |= source.defined.contains(&word)
-                && word != self.ty
-                && !own.contains(&*word)
-                && !ROLES.contains(&&*word);
+            let is_keyword = ["fn", "struct", "enum"].contains(&&*word);
+            if is_definition {
+                own.insert(word);
+            } else if source.defined.contains(&word) {
+                named.insert(word);
+            }
+            is_definition = is_keyword;
         });
+        let is_other = |word: &String| *word != self.ty && !ROLES.contains(&&**word);
+        let names_one = named.difference(&own).any(is_other);
         if is_first && !is_taken && !names_one {
             return None;
         }

@@ -464,11 +464,10 @@ fn output_shape(model: &FunctionModel, p: &TokenStream) -> TokenStream {
         })
         .unzip();
     let (dims, places) = (quote!(&[#(#dims),*]), quote!(&[#(#places),*]));
-    let shapes = match compute(forward) {
-        Some(compute) => {
-            quote!(#table.output_shapes::<_, #axes, _, _>(#dims, #places, #compute))
-        }
-        None => quote!(#table.output_axes::<_, #axes>(#dims, #places)),
+    let shapes = if let Some(compute) = compute(forward) {
+        quote!(#table.output_shapes::<_, #axes, _, _>(#dims, #places, #compute))
+    } else {
+        quote!(#table.output_axes::<_, #axes>(#dims, #places))
     };
     let body = match &names[..] {
         [] | [_] => shapes,

@@ -123,9 +123,10 @@ fn input_signature(
     let list = (tensor.kind == Kind::List).then(|| quote!(.list()));
     let in_place = input.is_in_place().then(|| quote!(.in_place()));
     let exempt = tensor.edge.is_none().then(|| quote!(.exempt()));
-    let tensor = match shape(&input.name, forward, elementwise) {
-        Some(shape) => quote!(shaped(#name, #ty, #shape)),
-        None => quote!(tensor(#name, #ty)),
+    let tensor = if let Some(shape) = shape(&input.name, forward, elementwise) {
+        quote!(shaped(#name, #ty, #shape))
+    } else {
+        quote!(tensor(#name, #ty))
     };
     let loops = loops(&input.name, elementwise);
     quote!(#p::InputSignature::#tensor #optional #list #in_place #exempt #loops)
