@@ -81,7 +81,6 @@ fn computes_with_what_is_there(expression: &Expr, context: &mut Context<'_>) {
     let gradient = strangers.iter().find(|name| *name == "grad_output");
     let reported = gradient.map_or(&strangers[..], std::slice::from_ref);
     let gradients = context.forward.gradient_names();
-    let gradients: Vec<String> = gradients.iter().map(ToString::to_string).collect();
     let lacks_one = uses::names(expression, &gradients).is_empty();
     for name in reported {
         unknown(name, false, lacks_one && is_like_a_gradient(name), context);

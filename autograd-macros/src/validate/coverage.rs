@@ -230,29 +230,25 @@ fn is_not_covered(
     let inputs = context.forward.differentiable();
     let input = &inputs[edge].0.name;
     let message = format!("`{owner}` returns the gradient of `{input}` already");
-    let remove = missing.map_or_else(
-        || "remove one of the two".to_owned(),
-        |missing| format!("did you mean `{}`?", inputs[missing].0.name),
-    );
+    let or = |remove: &str| match missing {
+        Some(missing) => format!("did you mean `{}`?", inputs[missing].0.name),
+        None => remove.to_owned(),
+    };
+    let one_of_two = or("remove one of the two");
     if on == function {
         let help = "a plain `#[backward]` returns the gradients of all inputs; \
                     name those that it returns: `#[backward(…)]`";
         context.diagnostics.error_with_help(on, &message, help);
     } else if context.definition.kind.free().is_some() {
-        let message = format!("the gradient of `{input}` is given already; {remove}");
+        let message = format!("the gradient of `{input}` is given already; {one_of_two}");
         context.diagnostics.error(on, message);
     } else if owner == function {
-        context.diagnostics.error(
-            on,
-            format!(
-                "`{input}` is listed twice here; {}",
-                remove.replace(" of the two", "")
-            ),
-        );
+        let message = format!("`{input}` is listed twice here; {}", or("remove one"));
+        context.diagnostics.error(on, message);
     } else {
         context
             .diagnostics
-            .error(on, format!("{message}; {remove}"));
+            .error(on, format!("{message}; {one_of_two}"));
     }
 }
 
