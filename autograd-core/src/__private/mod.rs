@@ -18,8 +18,8 @@ pub use crate::erased::AnyTensor;
 pub use crate::error::Error;
 pub use crate::error::panic::{Panic, catching_passes, caught};
 pub use crate::function::{
-    Call, Dims, EdgeList, ForwardCall, Function, GradOutput, GradOutputs, InPlace, InputSignature,
-    IntoDims, IntoGradient, IntoGradients, IntoLength, IntoOutput, IntoSource, IntoTangent,
+    Call, Dims, EdgeList, ForwardCall, Function, GradOutput, GradOutputs, InPlace, InputShapes,
+    InputSignature, IntoGradient, IntoGradients, IntoLength, IntoOutput, IntoSource, IntoTangent,
     IntoTangents, Length, Lengths, Lists, Once, Order, Origin, OutputList, OutputShapes,
     OutputSignature, Restore, Rule, SavedItem, SavedItems, SavedNumber, SavedShape, SavedSignature,
     SavedValue, ShapeTable, Signature, attach, forward_panicked, forward_panicked_at, meta,

@@ -30,7 +30,7 @@ pub use record::{
     IntoOutput, Rule, SavedNumber, SavedShape, SavedValue, attach, meta, record, record_at,
 };
 pub use shapes::{
-    Dims, IntoDims, IntoLength, Length, Lengths, OutputShapes, ShapeTable, nothing_computed,
+    Dims, InputShapes, IntoLength, Length, Lengths, OutputShapes, ShapeTable, nothing_computed,
     shape_of, shapes_of_dims,
 };
 pub use signature::{InputSignature, Order, OutputSignature, SavedSignature, Signature};

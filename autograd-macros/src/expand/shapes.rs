@@ -15,7 +15,7 @@ use crate::model::{
 };
 use crate::types::{Kind, Rank, TensorType, is_primitive};
 
-/// Returns the constant with the declared shapes, which stands beside the signature.
+/// Returns the table of the declared shapes, which stands beside the signature.
 pub(super) fn table(model: &FunctionModel, p: &TokenStream) -> Option<TokenStream> {
     let (forward, name) = (&model.forward, &model.definition.name);
     if forward.shapes.are_none() {
@@ -59,7 +59,7 @@ pub(super) fn table(model: &FunctionModel, p: &TokenStream) -> Option<TokenStrea
     );
     let (constant, numbers) = (constant(), bytes.numbers);
     Some(quote! {
-        const #constant: #p::ShapeTable = #p::ShapeTable {
+        static #constant: #p::ShapeTable = #p::ShapeTable {
             text: #text,
             inputs: #inputs,
             outputs: #outputs,
@@ -445,12 +445,10 @@ pub(super) fn of_primals(
 /// Generates `output_shape`.
 fn output_shape(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let forward = &model.forward;
-    let dims = compared(forward).into_iter().map(|(input, tensor, _)| {
+    let inputs = compared(forward).into_iter().rev();
+    let inputs = inputs.fold(quote!(()), |others, (input, ..)| {
         let name = &input.name;
-        match tensor.kind {
-            Kind::Single => quote!(#p::Dims::One(&#name)),
-            Kind::Optional | Kind::List => quote!(#p::IntoDims::dims(&#name)),
-        }
+        quote!((#name, #others))
     });
     let table = constant();
     let axes = number(forward.shapes.axes.len());
@@ -463,11 +461,11 @@ fn output_shape(model: &FunctionModel, p: &TokenStream) -> TokenStream {
             (number(place), shape)
         })
         .unzip();
-    let (dims, places) = (quote!(&[#(#dims),*]), quote!(&[#(#places),*]));
+    let places = quote!(&[#(#places),*]);
     let shapes = if let Some(compute) = compute(forward) {
-        quote!(#table.output_shapes::<_, #axes, _, _>(#dims, #places, #compute))
+        quote!(#table.output_shapes::<_, #axes, _, _>(#inputs, #places, #compute))
     } else {
-        quote!(#table.output_axes::<_, #axes>(#dims, #places))
+        quote!(#table.output_axes(#inputs, #places))
     };
     let body = match &names[..] {
         [] | [_] => shapes,

@@ -66,6 +66,24 @@ pub fn shape_of<T: Element, D: Dimension>(tensor: &Tensor<T, D>) -> Shape {
     tensor.to_shape()
 }
 
+/// The shapes that `output_shape` takes: pairs of that of an input and those of the ones after it. In one value the
+/// compiler of a user's crate has less to infer than in a slice of [`Dims`].
+pub trait InputShapes {
+    /// Adds them as those of tensors.
+    fn push_dims<'a>(&'a self, dims: &mut Vec<Dims<'a>>);
+}
+
+impl InputShapes for () {
+    fn push_dims<'a>(&'a self, _: &mut Vec<Dims<'a>>) {}
+}
+
+impl<F: IntoDims, O: InputShapes> InputShapes for (F, O) {
+    fn push_dims<'a>(&'a self, dims: &mut Vec<Dims<'a>>) {
+        dims.push(self.0.dims());
+        self.1.push_dims(dims);
+    }
+}
+
 /// The shape or the shapes that `output_shape` takes for an input.
 pub trait IntoDims {
     /// Returns them as those of tensors.

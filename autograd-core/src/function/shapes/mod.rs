@@ -9,7 +9,7 @@ mod misfit;
 mod outputs;
 mod table;
 
-pub use dims::{Dims, IntoDims, shape_of, shapes_of_dims};
+pub use dims::{Dims, InputShapes, shape_of, shapes_of_dims};
 pub use length::{IntoLength, Length};
 pub use outputs::OutputShapes;
 pub use table::ShapeTable;
@@ -19,7 +19,7 @@ use std::panic::Location;
 
 use dims::named;
 use misfit::{Misfit, Place};
-use table::{DeclaredLength, Leading};
+use table::{DeclaredLength, Leading, MOST_AXES};
 
 use crate::error::panic::unwind_to_pass;
 use crate::error::{Error, ErrorKind};
@@ -107,22 +107,7 @@ impl ShapeTable {
     #[inline]
     #[track_caller]
     pub fn applied_to_axes<const N: usize>(&self, lengths: &mut Lengths<'_, N, 0>) {
-        if let Err(error) = self.read_lengths(lengths, nothing_computed, Location::caller()) {
-            refused(&error)
-        }
-    }
-
-    /// Returns what [`output_shapes`](Self::output_shapes) does where no length is an expression.
-    ///
-    /// # Errors
-    /// If the inputs do not have the declared shapes.
-    #[track_caller]
-    pub fn output_axes<S: OutputShapes, const N: usize>(
-        &self,
-        inputs: &[Dims<'_>],
-        outputs: &[usize],
-    ) -> Result<S, Error> {
-        self.output_shapes::<S, N, 0, 0>(inputs, outputs, nothing_computed)
+        self.applied(lengths, nothing_computed);
     }
 
     /// Reads the lengths for an `apply` at this line, which unwinds to the `catching_passes` around.
@@ -137,6 +122,19 @@ impl ShapeTable {
         }
     }
 
+    /// Returns what [`output_shapes`](Self::output_shapes) does where no length is an expression.
+    ///
+    /// # Errors
+    /// If the inputs do not have the declared shapes.
+    #[track_caller]
+    pub fn output_axes<S: OutputShapes>(
+        &self,
+        inputs: impl InputShapes,
+        outputs: &[usize],
+    ) -> Result<S, Error> {
+        self.output_shapes::<S, MOST_AXES, 0, 0>(inputs, outputs, nothing_computed)
+    }
+
     /// Returns the shapes of the outputs, which have these numbers among the returned values with declared shapes.
     ///
     /// # Errors
@@ -144,11 +142,13 @@ impl ShapeTable {
     #[track_caller]
     pub fn output_shapes<S: OutputShapes, const N: usize, const C: usize, const V: usize>(
         &self,
-        inputs: &[Dims<'_>],
+        inputs: impl InputShapes,
         outputs: &[usize],
         compute: impl FnOnce(&[usize; N]) -> ([Length; C], [Length; V]),
     ) -> Result<S, Error> {
-        let mut lengths = Lengths::unread(inputs);
+        let mut dims = Vec::new();
+        inputs.push_dims(&mut dims);
+        let mut lengths = Lengths::unread(&dims);
         self.read_lengths(&mut lengths, compute, Location::caller())?;
         let mut shapes = outputs.iter().map(|&number| self.shape(&lengths, number));
         Ok(S::of(&mut shapes))

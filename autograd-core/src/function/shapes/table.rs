@@ -29,6 +29,9 @@ pub struct ShapeTable {
     pub numbers: &'static [usize],
 }
 
+/// There are not more axes than this.
+pub(super) const MOST_AXES: usize = 64;
+
 /// A declared shape.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DeclaredShape {
