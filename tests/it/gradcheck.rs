@@ -415,6 +415,20 @@ fn a_backward_with_state_is_no_kink() {
     );
 }
 
+/// Rounds; the gradient goes straight through.
+#[custom_function(grad(x) = grad_output.to_owned())]
+fn rounded(x: ArrayView1<f64>) -> Array1<f64> {
+    x.mapv(f64::round)
+}
+
+#[test]
+fn the_message_says_how_an_estimate_is_declared() {
+    let error = Gradcheck::new().run(rounded, &leaf([0.7])).unwrap_err();
+    let message = error.to_string();
+    let hint = "if the gradient is an estimate on purpose, write `estimated(x)` in the attribute's `gradcheck(…)`";
+    assert!(message.ends_with(hint), "{message}");
+}
+
 #[test]
 fn a_kink_is_told_from_a_wrong_gradient() {
     let kink = Gradcheck::new()

@@ -259,7 +259,7 @@ impl Mismatch {
             );
         }
         let Some([left, right]) = self.sides else {
-            return Ok(());
+            return self.write_estimate(f);
         };
         write!(
             f,
@@ -268,6 +268,18 @@ impl Mismatch {
             Short(left),
             Short(right)
         )
+    }
+
+    /// Writes what can be said of a gradient that is meant not to be the derivative, such as that of rounding.
+    fn write_estimate(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.input_name {
+            Some(name) if self.check == Check::Differences && self.numerical == 0.0 => write!(
+                f,
+                ". The output does not change with this entry: if the gradient is an estimate on purpose, write \
+                 `estimated({name})` in the attribute's `gradcheck(…)`"
+            ),
+            _ => Ok(()),
+        }
     }
 }
 

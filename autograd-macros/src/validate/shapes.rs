@@ -525,13 +525,13 @@ impl Reader<'_> {
     ///
     /// ```text
     /// #[custom_function(shapes(x = [n], bias = [o], output = [n, o]))]
-    /// //                                                         ^ only inputs that may be missing have the axis `o`
+    /// //                                                         ^ only optional inputs or lists have the axis `o`
     /// fn forward(x: ArrayView1<f64>, bias: Option<ArrayView1<f64>>) -> Array2<f64>
     /// ```
     fn may_be_missing(&mut self, name: &Ident, on: &impl ToTokens) {
-        let message = format!("only inputs that may be missing have the axis `{name}`");
-        let help =
-            "the shape of an output is computed from axes that every call has, and from values";
+        let message = format!("only optional inputs or lists have the axis `{name}`");
+        let help = "an input may be missing and a list empty: the shape of an output is computed from axes that every \
+                    call has, and from values";
         self.diagnostics.error_with_help(on, &message, help);
     }
 
