@@ -1,10 +1,14 @@
 //! Some steps backward: the adjoints before them and the derivatives of the pairing.
 
+use std::cell::RefCell;
+use std::iter::repeat_n;
 use std::marker::PhantomData;
-use std::mem::MaybeUninit;
 use std::ops::Range;
 
+use super::forward::Values;
 use super::lanes::{Lanes, Rows, block, block_mut, replace};
+use super::loops::ScanCounts;
+use super::replayed::Replays;
 use super::source::Stream;
 use crate::element::Element;
 use crate::element::number::Number;
@@ -12,11 +16,10 @@ use crate::element::real::Real;
 use crate::elementwise::Formula;
 use crate::elementwise::dual::Dual;
 use crate::elementwise::each::each;
-use crate::elementwise::entries::Place;
 use crate::elementwise::evaluation::BLOCK;
 use crate::elementwise::groups::{MOST_AT_ONCE, WIDEST};
-use crate::elementwise::order::Order;
-use crate::elementwise::recorded::{recorded, tape};
+use crate::elementwise::order::{First, Order};
+use crate::elementwise::recorded::{Replayed, Row, Trace, WIDTH};
 use crate::elementwise::terms::Terms;
 use crate::elementwise::work::{Block, Input, write};
 use crate::loops::wide::{Loop, compiled};
@@ -39,6 +42,19 @@ pub struct Backward<'a, 'b, T> {
     pub(super) wants_shared: bool,
     /// Their sums over the steps, a block for each component of each, to which these steps are added.
     pub(super) of_shared: &'a mut [T],
+    pub(super) replays: &'a mut Replays<T>,
+}
+
+impl<T> Backward<'_, '_, T> {
+    /// Returns the inputs whose derivatives are wanted, of numbers of one component.
+    pub(super) fn wanted(&self, counts: ScanCounts) -> Vec<bool> {
+        let of_steps = self.of_steps.iter().map(Option::is_some);
+        let of_shared = repeat_n(self.wants_shared, counts.shared);
+        repeat_n(true, counts.states)
+            .chain(of_steps)
+            .chain(of_shared)
+            .collect()
+    }
 }
 
 /// A choice of the inputs that are variables.
@@ -117,8 +133,7 @@ where
         let Self { formula, run, .. } = self;
         let lanes = run.lanes;
         // On the heap: the derivatives of many inputs do not fit the stack of a thread.
-        let mut sums = Box::new_uninit();
-        let sums = Derivatives::<T, D, I, S>::zeros(&mut sums);
+        let sums = &mut *Derivatives::<T, D, I, S>::zeros();
         for component in 0..D::COUNT {
             for state in 0..S {
                 sums.adjoints.as_mut()[component][state] =
@@ -148,7 +163,6 @@ where
                 lanes,
                 inputs: &x,
                 gradients: &gradients,
-                places: 0..lanes.padded,
                 of: PhantomData::<D>,
             };
             let is_wanted = |input: usize| {
@@ -165,16 +179,7 @@ where
             if const { I <= MOST_AT_ONCE } {
                 lane.each::<V, I, S, X, true>(sums);
             } else {
-                if const { D::COUNT == 1 } {
-                    for places in lanes.parts() {
-                        let lane = StepBackward { places, ..lane };
-                        if !lane.recorded::<S, X>(sums, is_wanted) {
-                            lane.in_groups::<S, X>(sums, is_wanted);
-                        }
-                    }
-                } else {
-                    lane.in_groups::<S, X>(sums, is_wanted);
-                }
+                lane.in_groups::<S, X>(sums, is_wanted);
                 // All groups read the adjoints after the step.
                 for component in 0..D::COUNT {
                     let results = &sums.results.as_ref()[component];
@@ -223,13 +228,13 @@ struct Derivatives<T: Copy, D: Order, const I: usize, const S: usize> {
 }
 
 impl<T: Element, D: Order, const I: usize, const S: usize> Derivatives<T, D, I, S> {
-    /// Makes zeros of memory.
-    fn zeros(room: &mut MaybeUninit<Self>) -> &mut Self {
+    fn zeros() -> Box<Self> {
+        let mut room = Box::<Self>::new_uninit();
         // SAFETY: it has arrays of floats alone, or of room for them, which are zeros or anything where all bytes are 0.
         #[expect(unsafe_code, reason = "see above")]
         unsafe {
             room.as_mut_ptr().write_bytes(0, 1);
-            room.assume_init_mut()
+            room.assume_init()
         }
     }
 }
@@ -243,8 +248,6 @@ where
     lanes: Lanes,
     inputs: &'a D::Of<[Input<'b, T>; I]>,
     gradients: &'a D::Of<[Input<'b, T>; O]>,
-    /// Those of the block that are computed.
-    places: Range<usize>,
     of: PhantomData<D>,
 }
 
@@ -254,56 +257,6 @@ where
     F: Formula<I, O>,
     D: Order,
 {
-    /// Writes the first derivatives with respect to all inputs that are wanted, by a recording of the formula. Returns
-    /// whether all lanes took the same branches: else nothing is written.
-    #[inline(always)]
-    fn recorded<const S: usize, const X: usize>(
-        &self,
-        sums: &mut Derivatives<T, D, I, S>,
-        is_wanted: impl Fn(usize) -> bool,
-    ) -> bool {
-        let (x, gradients) = (&self.inputs.as_ref()[0], &self.gradients.as_ref()[0]);
-        let places = self.places.clone();
-        let entries = self.formula.entries(self.lanes.elements());
-        let inputs = std::array::from_fn(|input| (&x[input].0[places.clone()], is_wanted(input)));
-        let at = Place(places.start);
-        let results = recorded(inputs, |numbers| self.formula.at(&entries, at, numbers));
-        tape::<T>().with_borrow_mut(|tape| {
-            if tape.is_divided() {
-                return false;
-            }
-            let Derivatives {
-                adjoints,
-                of_shared,
-                results: of_inputs,
-            } = sums;
-            let adjoints = &adjoints.as_ref()[0];
-            let gradient = |result: usize| {
-                if result < S {
-                    &adjoints[result][places.clone()]
-                } else {
-                    &gradients[result].0[places.clone()]
-                }
-            };
-            let count = places.len();
-            tape.pull(&results, gradient, I, |input, found| {
-                let found = &found[..count];
-                if input < S + X {
-                    let block = &mut of_inputs.as_mut()[0][input][places.clone()];
-                    for (element, &found) in block.iter_mut().zip(found) {
-                        element.write(found);
-                    }
-                } else {
-                    let block = &mut of_shared.as_mut()[0][input][places.clone()];
-                    for (sum, &found) in block.iter_mut().zip(found) {
-                        *sum += found;
-                    }
-                }
-            });
-            true
-        })
-    }
-
     /// Writes the derivatives with respect to all inputs that are wanted, group by group.
     #[inline(always)]
     fn in_groups<const S: usize, const X: usize>(
@@ -334,11 +287,7 @@ where
         let (x, gradients) = (self.inputs.as_ref(), self.gradients.as_ref());
         let zero = Dual::<T::Number, N>::constant(T::Number::from(0.0));
         let entries = self.formula.entries(self.lanes.elements());
-        assert!(
-            self.places.end <= self.lanes.padded && self.lanes.padded <= BLOCK,
-            "a block"
-        );
-        for at in self.places.clone().map(Place) {
+        for at in self.lanes.places() {
             let mut numbers = [D::filled(zero); I];
             each!(input < I => {
                 each!(component < D::COUNT => {
@@ -425,6 +374,83 @@ where
     fn run(self) {
         self.lane
             .each::<Group<INDEX>, WIDEST, S, X, false>(self.sums);
+    }
+}
+
+/// The first derivatives of a formula of many numbers.
+pub(super) struct Gradients<
+    'a,
+    T: Copy,
+    F,
+    const I: usize,
+    const O: usize,
+    const S: usize,
+    const X: usize,
+> {
+    formula: &'a F,
+    wanted: Vec<bool>,
+    /// Room for lanes that are not replayed.
+    room: RefCell<Option<Box<Derivatives<T, First, I, S>>>>,
+}
+
+impl<'a, T: Element, F, const I: usize, const O: usize, const S: usize, const X: usize>
+    Gradients<'a, T, F, I, O, S, X>
+{
+    pub(super) fn new(formula: &'a F, wanted: Vec<bool>) -> Self {
+        Self {
+            formula,
+            wanted,
+            room: RefCell::new(None),
+        }
+    }
+}
+
+impl<T, F, const I: usize, const O: usize, const S: usize, const X: usize> Replayed<T>
+    for Gradients<'_, T, F, I, O, S, X>
+where
+    T: Element,
+    F: Formula<I, O>,
+{
+    fn record(&self, inputs: &[T]) -> Option<Trace<T>> {
+        Values::<F, I, O>(self.formula).record(inputs)
+    }
+
+    fn apart(&self, inputs: &[Row<T>], results: &mut [Row<T>]) {
+        let mut room = self.room.borrow_mut();
+        let sums = room.get_or_insert_with(Derivatives::zeros);
+        let (inputs, gradients) = inputs.split_at(I);
+        for (adjoint, row) in sums.adjoints.as_mut()[0].iter_mut().zip(gradients) {
+            adjoint[..WIDTH].copy_from_slice(&row.0);
+        }
+        for sum in &mut sums.of_shared.as_mut()[0] {
+            sum[..WIDTH].fill(T::zero());
+        }
+        let step = StepBackward::<T, F, First, I, O> {
+            formula: self.formula,
+            lanes: Lanes {
+                length: WIDTH,
+                padded: WIDTH,
+            },
+            inputs: &[std::array::from_fn(|input| Input(&inputs[input].0[..]))],
+            gradients: &[std::array::from_fn(|output| {
+                Input(&gradients[output].0[..])
+            })],
+            of: PhantomData,
+        };
+        step.in_groups::<S, X>(sums, |input| self.wanted[input]);
+        for input in (0..I).filter(|input| self.wanted[*input]) {
+            for lane in 0..WIDTH {
+                results[input].0[lane] = if input < S + X {
+                    // SAFETY: the loop of its group has written it.
+                    #[expect(unsafe_code, reason = "see above")]
+                    unsafe {
+                        sums.results.as_ref()[0][input][lane].assume_init()
+                    }
+                } else {
+                    sums.of_shared.as_ref()[0][input][lane]
+                };
+            }
+        }
     }
 }
 

@@ -5,17 +5,17 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use super::lanes::{Lanes, Rows, block, block_mut, replace};
+use super::replayed::Replays;
 use super::source::Stream;
 use crate::element::Element;
 use crate::element::number::Number;
 use crate::elementwise::Formula;
 use crate::elementwise::dual::Dual;
 use crate::elementwise::each::each;
-use crate::elementwise::entries::Place;
+use crate::elementwise::entries::{Elements, Place};
 use crate::elementwise::evaluation::BLOCK;
-use crate::elementwise::groups::MOST_AT_ONCE;
 use crate::elementwise::order::Order;
-use crate::elementwise::recorded::values;
+use crate::elementwise::recorded::{Replayed, Row, Trace, WIDTH};
 use crate::elementwise::work::{Block, Input, write};
 use crate::loops::wide::Loop;
 
@@ -33,6 +33,7 @@ pub struct Forward<'a, 'b, T> {
     pub(super) trail: &'a mut [T],
     /// The outputs that are wanted, component after component.
     pub(super) results: &'a mut [Option<Rows<'b, T>>],
+    pub(super) replays: &'a mut Replays<T>,
 }
 
 /// The loop of [`Forward`].
@@ -81,7 +82,6 @@ where
                 states.as_mut()[component][state] = *block(run.states, component * S + state);
             }
         }
-        let is_recorded = const { I > MOST_AT_ONCE && D::COUNT == 1 };
         // Of the outputs. The states are replaced where they are: a lane reads its own before it writes them.
         let mut results = D::filled([[MaybeUninit::uninit(); BLOCK]; O]);
         for (index, step) in run.steps.clone().enumerate() {
@@ -112,11 +112,7 @@ where
                 results: &mut results,
                 of: PhantomData::<D>,
             };
-            if is_recorded {
-                step_forward.recorded::<OUTPUTS>(lanes);
-            } else {
-                step_forward.each::<OUTPUTS>(lanes.places());
-            }
+            step_forward.each::<OUTPUTS>(lanes.places());
             for component in 0..D::COUNT {
                 for output in 0..if OUTPUTS { O - S } else { 0 } {
                     if let Some(rows) = &mut run.results[component * (O - S) + output] {
@@ -186,35 +182,34 @@ where
             });
         }
     }
+}
 
-    /// Computes values alone, by recordings of the formula.
-    #[inline(always)]
-    fn recorded<const OUTPUTS: bool>(&mut self, lanes: Lanes) {
-        for places in lanes.parts() {
-            let inputs = std::array::from_fn(|input| {
-                if input < S {
-                    &self.states.as_ref()[0][input][places.clone()]
-                } else {
-                    &self.inputs.as_ref()[0][input].0[places.clone()]
-                }
+/// The values of a formula of many numbers.
+pub(super) struct Values<'a, F, const I: usize, const O: usize>(pub(super) &'a F);
+
+impl<T, F, const I: usize, const O: usize> Replayed<T> for Values<'_, F, I, O>
+where
+    T: Element,
+    F: Formula<I, O>,
+{
+    fn record(&self, inputs: &[T]) -> Option<Trace<T>> {
+        let entries = self.0.entries(ONE);
+        Trace::of(inputs, |numbers| self.0.at(&entries, Place(0), numbers))
+    }
+
+    fn apart(&self, inputs: &[Row<T>], results: &mut [Row<T>]) {
+        let entries = self.0.entries(ONE);
+        for lane in 0..WIDTH {
+            let numbers = std::array::from_fn(|input| {
+                Dual::<T::Number, 0>::constant(T::Number::of(inputs[input].0[lane]))
             });
-            let at = Place(places.start);
-            let call = |numbers| self.formula.at(self.entries, at, numbers);
-            let Some(found) = values(inputs, call) else {
-                self.each::<OUTPUTS>(places.map(Place));
-                continue;
-            };
-            for (result, found) in found.iter().enumerate() {
-                let found = &found[..places.len()];
-                if result < S {
-                    self.states.as_mut()[0][result][places.clone()].copy_from_slice(found);
-                } else {
-                    let results = &mut self.results.as_mut()[0][result][places.clone()];
-                    for (element, &found) in results.iter_mut().zip(found) {
-                        element.write(found);
-                    }
-                }
+            let computed: [_; O] = self.0.at(&entries, Place(0), numbers);
+            for (result, computed) in results.iter_mut().zip(computed) {
+                result.0[lane] = computed.value.element();
             }
         }
     }
 }
+
+/// One element: a scan has no lists with entries for each.
+pub(super) const ONE: Elements = Elements { first: 0, count: 1 };

@@ -1,7 +1,8 @@
 //! The loops of a formula as a trait object.
 
-use super::backward::{AllOf, Backward, BackwardWork};
-use super::forward::{Forward, ForwardWork};
+use super::backward::{AllOf, Backward, BackwardWork, Gradients};
+use super::forward::{Forward, ForwardWork, Values};
+use super::replayed;
 use crate::element::Element;
 use crate::elementwise::groups::MOST_AT_ONCE;
 use crate::elementwise::order::{First, Second, Third};
@@ -133,6 +134,10 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const S: usiz
         let formula = &self.0;
         let has_results = steps.results.iter().any(Option::is_some);
         match order {
+            1 if const { I > MOST_AT_ONCE } => {
+                let values = Values::<F, I, O>(formula);
+                replayed::forward(&values, ScanLoops::<T>::counts(self), steps);
+            }
             // Outputs that are not asked for are not computed.
             1 if !has_results => {
                 compiled(ForwardWork::<_, _, First, I, O, S, false>::new(
@@ -157,7 +162,13 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const S: usiz
         let of_steps = steps.of_steps.iter().any(Option::is_some);
         let of_shared = steps.wants_shared;
         match order {
-            1 if !of_shared && const { I > S + X && I <= MOST_AT_ONCE } => {
+            1 if const { I > MOST_AT_ONCE } => {
+                let counts = ScanLoops::<T>::counts(self);
+                let wanted = steps.wanted(counts);
+                let gradients = Gradients::<T, F, I, O, S, X>::new(formula, wanted);
+                replayed::backward(&gradients, counts, steps);
+            }
+            1 if !of_shared && const { I > S + X } => {
                 compiled(BackwardWork::<
                     _,
                     _,
@@ -169,7 +180,7 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const S: usiz
                     X,
                 >::new(formula, steps));
             }
-            1 if !of_steps && const { I <= MOST_AT_ONCE } => {
+            1 if !of_steps => {
                 compiled(BackwardWork::<
                     _,
                     _,

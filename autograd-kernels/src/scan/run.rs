@@ -9,6 +9,7 @@ use super::backward::Backward;
 use super::forward::Forward;
 use super::lanes::{Lanes, Rows};
 use super::recurrence::Recurrence;
+use super::replayed::Replays;
 use super::segments::{CHUNK, chunks, segment, segments};
 use super::source::{Source, Stream};
 use crate::element::Element;
@@ -107,6 +108,7 @@ struct Buffers<T> {
     gradients: Vec<Vec<T>>,
     trail: Vec<T>,
     checkpoints: Vec<T>,
+    replays: Replays<T>,
 }
 
 /// The results of a block, of each kind.
@@ -147,12 +149,8 @@ impl<T: Element> Pass<'_, T> {
             numbers_of(view)
         });
         let mut rest: Vec<Rows<'_, T>> = views.collect();
-        // Which lanes are recorded together, and so computed alike, must not depend on the number of threads.
-        let unit = if self.recurrence.loops.counts().inputs() > MOST_AT_ONCE {
-            WIDTH
-        } else {
-            LANES
-        };
+        // Which lanes are replayed together, and so computed alike, must not depend on the number of threads.
+        let unit = if self.is_replayed() { WIDTH } else { LANES };
         let at_least = worth::FORMULA / unit / steps.max(1);
         let parts: Vec<Part<'_, T>> = shares(width, unit, at_least)
             .into_iter()
@@ -197,6 +195,7 @@ impl<T: Element> Pass<'_, T> {
             gradients: empty(self.gradients.len()),
             trail: Vec::new(),
             checkpoints: Vec::new(),
+            replays: Replays::new(),
         };
         let (counts, first) = (self.recurrence.loops.counts(), part.lanes.start);
         for block in Block::all(part.lanes.clone()) {
@@ -228,6 +227,11 @@ impl<T: Element> Pass<'_, T> {
                 self.backward(block, &mut buffers, &mut results);
             }
         }
+    }
+
+    /// Returns whether the formula has so many numbers that it is recorded and replayed.
+    fn is_replayed(&self) -> bool {
+        self.components == 1 && self.recurrence.loops.counts().inputs() > MOST_AT_ONCE
     }
 
     /// Returns the number of states of all components.
@@ -264,6 +268,11 @@ impl<T: Element> Pass<'_, T> {
         let of = |(index, (source, buffer)): (usize, (&'b Source<'_, T>, &'b mut Vec<T>))| {
             if index % width < skipped {
                 return Stream::of(&[], 0);
+            }
+            if self.is_replayed()
+                && let Some(stream) = source.repeated(steps.start)
+            {
+                return stream;
             }
             let room = source.room(CHUNK.min(self.recurrence.steps), block.size());
             if buffer.len() < room {
@@ -309,6 +318,7 @@ impl<T: Element> Pass<'_, T> {
                     states: &mut states,
                     trail: &mut [],
                     results: &mut results.outputs,
+                    replays: &mut buffers.replays,
                 };
                 self.recurrence.loops.forward(self.order, steps);
             }
@@ -366,6 +376,7 @@ impl<T: Element> Pass<'_, T> {
                     of_steps: &mut results.of_steps,
                     wants_shared: self.wants_shared,
                     of_shared: &mut of_chunk,
+                    replays: &mut buffers.replays,
                 };
                 self.recurrence.loops.backward(self.order, steps);
                 add(&mut of_segment, &of_chunk);
@@ -404,6 +415,7 @@ impl<T: Element> Pass<'_, T> {
                 inputs: &inputs,
                 states: &mut *states,
                 results: &mut results,
+                replays: &mut buffers.replays,
             };
             self.recurrence.loops.forward(self.order, steps);
         }

@@ -17,6 +17,7 @@ pub(super) struct Stream<'a, T> {
     elements: &'a [T],
     first: usize,
     stride: isize,
+    is_repeated: bool,
 }
 
 impl<'a, T> Stream<'a, T> {
@@ -26,16 +27,29 @@ impl<'a, T> Stream<'a, T> {
             elements,
             first: 0,
             stride: stride.cast_signed(),
+            is_repeated: false,
         }
     }
 
     /// Returns the `length` elements of a row.
     #[inline(always)]
     pub(super) fn row(self, index: usize, length: usize) -> &'a [T] {
-        let start = self
-            .first
-            .wrapping_add_signed(self.stride * index.cast_signed());
-        &self.elements[start..][..length]
+        &self.elements[self.start(index)..][..length]
+    }
+
+    /// Returns the element of all lanes of a row, if it is repeated.
+    #[inline(always)]
+    pub(super) fn repeated(self, index: usize) -> Option<T>
+    where
+        T: Copy,
+    {
+        self.is_repeated.then(|| self.elements[self.start(index)])
+    }
+
+    #[inline(always)]
+    fn start(self, index: usize) -> usize {
+        let offset = self.stride * index.cast_signed();
+        self.first.wrapping_add_signed(offset)
     }
 }
 
@@ -99,6 +113,28 @@ impl<'a, T: Element> Source<'a, T> {
         }));
     }
 
+    /// Returns the rows of all steps, if each has one element for all lanes, and one at least is there.
+    pub(super) fn repeated(&self, step: usize) -> Option<Stream<'_, T>> {
+        match self {
+            Self::Repeated(block) => Some(Stream {
+                is_repeated: true,
+                ..Stream::of(block, 0)
+            }),
+            Self::Array {
+                elements,
+                first,
+                step: stride,
+                lanes: Some(lanes),
+            } if lanes.iter().all(|stride| *stride == 0) => Some(Stream {
+                elements,
+                first: first.wrapping_add_signed(*stride * step.cast_signed()),
+                stride: *stride,
+                is_repeated: true,
+            }),
+            Self::Array { .. } => None,
+        }
+    }
+
     /// Returns whether the rows of lanes have to be copied to a buffer.
     fn is_gathered(&self, length: usize, padded: usize) -> bool {
         match self {
@@ -144,6 +180,7 @@ impl<'a, T: Element> Source<'a, T> {
                 elements,
                 first: first + start,
                 stride,
+                is_repeated: false,
             };
         }
         let count = if stride == 0 { 1 } else { count };

@@ -4,7 +4,7 @@ use super::*;
 use crate::element::Element;
 use crate::element::number::Number;
 use crate::elementwise::dual::Dual;
-use crate::elementwise::recorded::{Recorded, WIDTH, recorded, tape, values};
+use crate::elementwise::recorded::{Recorded, Replay, Replayed, Row, Trace, WIDTH, Wanted};
 
 /// Each function of `Real` and each operator, of two numbers between 0 and 1.
 fn functions<R: Real>(x: R, y: R) -> Vec<R>
@@ -80,6 +80,51 @@ where
 
 const COUNT: usize = 57;
 
+/// A formula that is replayed; lanes that are not are NaN.
+struct Of<F, const I: usize, const O: usize>(F);
+
+impl<T, F, const I: usize, const O: usize> Replayed<T> for Of<F, I, O>
+where
+    T: Element,
+    F: Fn([Recorded<T>; I]) -> [Recorded<T>; O],
+{
+    fn record(&self, inputs: &[T]) -> Option<Trace<T>> {
+        Trace::of(inputs, &self.0)
+    }
+
+    fn apart(&self, _: &[Row<T>], results: &mut [Row<T>]) {
+        results.fill(Row([T::nan(); WIDTH]));
+    }
+}
+
+/// Returns the results, or the gradients with respect to the inputs that are wanted, of lanes that are repeated.
+fn replayed<T: Element, const I: usize, const O: usize>(
+    wanted: Wanted,
+    inputs: &[&[T]],
+    formula: impl Fn([Recorded<T>; I]) -> [Recorded<T>; O],
+) -> Vec<[T; WIDTH]> {
+    let results: Vec<usize> = match &wanted {
+        Wanted::Values(count) => (0..*count).collect(),
+        Wanted::Gradients(wanted) => (0..I).filter(|input| wanted[*input]).collect(),
+    };
+    let mut replay = Replay::new(wanted, inputs.len(), I.max(O));
+    for (index, lanes) in inputs.iter().enumerate() {
+        *replay.input(index) = std::array::from_fn(|lane| lanes[lane % lanes.len()]);
+    }
+    replay.run(&Of(formula));
+    results
+        .into_iter()
+        .map(|result| *replay.result(result))
+        .collect()
+}
+
+fn values<T: Element, const I: usize, const O: usize>(
+    inputs: [&[T]; I],
+    formula: impl Fn([Recorded<T>; I]) -> [Recorded<T>; O],
+) -> Vec<[T; WIDTH]> {
+    replayed(Wanted::Values(O), &inputs, formula)
+}
+
 fn same_as_dual_numbers<T: Element>() {
     let x: Vec<T> = (0..WIDTH)
         .map(|lane| T::from_f64((lane as f64 + 0.5) / WIDTH as f64))
@@ -89,7 +134,7 @@ fn same_as_dual_numbers<T: Element>() {
     let call = |[x, y]: [Recorded<T>; 2]| -> [Recorded<T>; COUNT] {
         functions(x, y).try_into().expect("all functions")
     };
-    let found = values([&x, &y], call).expect("no branches");
+    let found = values([&x, &y], call);
     for lane in 0..WIDTH {
         let [x, y] = [x[lane], y[lane]].map(T::Number::of);
         for (function, value) in functions(Dual::<_, 0>::constant(x), Dual::constant(y))
@@ -103,34 +148,26 @@ fn same_as_dual_numbers<T: Element>() {
             );
         }
     }
-    let ones = [T::one(); WIDTH];
     for wanted in [[true, true], [true, false], [false, true]] {
-        let results = recorded([(&x, wanted[0]), (&y, wanted[1])], call);
         for function in 0..COUNT {
-            let mut gradients = [[T::zero(); WIDTH]; 2];
-            tape::<T>().with_borrow_mut(|tape| {
-                tape.pull(
-                    &[results[function]],
-                    |_| &ones[..],
-                    2,
-                    |input, found| {
-                        gradients[input] = *found;
-                    },
-                );
-            });
-            for lane in 0..WIDTH {
-                let [x, y] = [x[lane], y[lane]].map(T::Number::of);
-                let dual = |number, index: usize| {
-                    if wanted[index] {
-                        Dual::<_, 2>::variable(number, index)
-                    } else {
-                        Dual::constant(number)
-                    }
-                };
-                let result = functions(dual(x, 0), dual(y, 1))[function];
-                for input in 0..2 {
+            let call = |[x, y]: [Recorded<T>; 2]| [functions(x, y)[function]];
+            let ones = [T::one()];
+            let gradients = Wanted::Gradients(wanted.to_vec());
+            let mut gradients = replayed(gradients, &[&x, &y, &ones], call).into_iter();
+            for input in (0..2).filter(|input| wanted[*input]) {
+                let found = gradients.next().expect("it is wanted");
+                for lane in 0..WIDTH {
+                    let [x, y] = [x[lane], y[lane]].map(T::Number::of);
+                    let dual = |number, index: usize| {
+                        if wanted[index] {
+                            Dual::<_, 2>::variable(number, index)
+                        } else {
+                            Dual::constant(number)
+                        }
+                    };
+                    let result = functions(dual(x, 0), dual(y, 1))[function];
                     let expected = result.tangent(input).map_or(T::zero(), Number::element);
-                    let found = gradients[input][lane];
+                    let found = found[lane];
                     let near = (found - expected).abs()
                         <= T::epsilon() * T::from_f64(8.0) * (T::one() + expected.abs());
                     assert!(
@@ -149,40 +186,106 @@ fn recorded_functions_have_the_values_and_slopes_of_dual_numbers() {
     same_as_dual_numbers::<f64>();
 }
 
+fn are_replayed<const I: usize, const O: usize>(
+    inputs: [&[f64]; I],
+    formula: impl Fn([Recorded<f64>; I]) -> [Recorded<f64>; O],
+) -> bool {
+    !values(inputs, formula)[0][0].is_nan()
+}
+
 #[test]
 fn lanes_that_take_different_branches_are_found() {
     let branch = |[x]: [Recorded<f64>; 1]| [if x > 0.5 { x * 2.0 } else { x }];
-    assert!(values([&[0.1, 0.2]], branch).is_some());
-    assert!(values([&[0.7, 0.9]], branch).is_some());
-    assert!(values([&[0.1, 0.9]], branch).is_none());
+    assert!(are_replayed([&[0.1, 0.2]], branch));
+    assert!(are_replayed([&[0.7, 0.9]], branch));
+    assert!(!are_replayed([&[0.1, 0.9]], branch));
     let compared = |[x]: [Recorded<f64>; 1]| {
         [x.partial_cmp(&0.5)
-            .map_or(x, |order| x * f64::from(order as i8))]
+            .map_or(x * 0.0, |order| x * f64::from(order as i8))]
     };
-    assert!(values([&[0.1, 0.9]], compared).is_none());
-    assert!(values([&[0.1, f64::NAN]], compared).is_none());
-    let plain = |[x]: [Recorded<f64>; 1]| [x * plain(x)];
-    assert!(values([&[0.1, 0.1]], plain).is_some());
-    assert!(values([&[0.1, 0.2]], plain).is_none());
+    assert!(are_replayed([&[0.1, 0.2]], compared));
+    assert!(!are_replayed([&[0.1, 0.9]], compared));
+    assert!(!are_replayed([&[0.1, f64::NAN]], compared));
+    // What is computed beside the operations is not recorded.
+    assert!(!are_replayed([&[0.1]], |[x]| [x * plain(x)]));
+    assert!(are_replayed([&[0.1]], |[x]| [x * plain(
+        Recorded::Constant(0.5)
+    )]));
+}
+
+#[test]
+fn each_course_has_its_program() {
+    let formula = Of(|[x, y]: [Recorded<f64>; 2]| {
+        let (x, y) = if x > 0.5 { (x, y) } else { (y, x) };
+        [x - y, if y == 0.25 { y } else { x }]
+    });
+    let mut replay = Replay::new(Wanted::Gradients(vec![true; 2]), 4, 2);
+    for _ in 0..2 {
+        for (x, y) in [(0.75, 0.5), (0.75, 0.25), (0.25, 0.75), (0.5, 0.25)] {
+            let (first, second) = if x > 0.5 { (0, 1) } else { (1, 0) };
+            let least = if x > 0.5 { y } else { x };
+            let mut expected = [0.0; 2];
+            expected[first] = 2.0;
+            expected[second] = -2.0;
+            expected[if least == 0.25 { second } else { first }] += 10.0;
+            for (index, number) in [x, y, 2.0, 10.0].into_iter().enumerate() {
+                replay.input(index).fill(number);
+            }
+            replay.run(&formula);
+            assert_eq!(
+                [0, 1].map(|input| *replay.result(input)),
+                expected.map(|x| [x; WIDTH])
+            );
+        }
+    }
+}
+
+#[test]
+fn a_chain_is_the_sum_of_its_terms() {
+    let dot = |[a, b, c, d, e, f, g, h]: [Recorded<f64>; 8]| {
+        let sum = a * b + b * c + c * d + d * e + e * f + f * g + g * h;
+        [sum * sum, a + b + c + d + e]
+    };
+    let x = [1.5, 2.0, 0.5, 3.0, 0.25, 4.0, 1.0, 2.5];
+    let inputs = x.map(|x| [x]);
+    let inputs = inputs.each_ref().map(|x| &x[..]);
+    let sum: f64 = x.windows(2).map(|pair| pair[0] * pair[1]).sum();
+    let found = values(inputs, dot);
+    assert_eq!([found[0][0], found[1][0]], [sum * sum, 7.25]);
+    let all = [&inputs[..], &[&[1.0], &[8.0]]].concat();
+    let found = replayed(Wanted::Gradients(vec![true; 8]), &all, dot);
+    for (place, found) in found.iter().enumerate() {
+        let before = if place > 0 { x[place - 1] } else { 0.0 };
+        let after = x.get(place + 1).unwrap_or(&0.0);
+        let of_sum = if place < 5 { 8.0 } else { 0.0 };
+        assert_eq!(found[0], 2.0 * sum * (before + after) + of_sum);
+    }
 }
 
 #[test]
 fn too_many_operations_are_not_recorded() {
     let many = |count: usize| move |[x]: [Recorded<f64>; 1]| [(0..count).fold(x, |x, _| x + 1.0)];
-    assert_eq!(values([&[0.5]], many(8000)).unwrap()[0][0], 8000.5);
-    assert!(values([&[0.5]], many(9000)).is_none());
+    assert_eq!(values([&[0.5]], many(8000))[0][0], 8000.5);
+    assert!(!are_replayed([&[0.5]], many(9000)));
 }
 
 #[test]
 fn what_a_maximum_does_not_choose_makes_no_nan() {
     let root = |[x]: [Recorded<f64>; 1]| [x.sqrt().max(1.0)];
-    let results = recorded([(&[0.0], true)], root);
-    tape::<f64>().with_borrow_mut(|tape| {
-        tape.pull(
-            &results,
-            |_| &[1.0],
-            1,
-            |_, found| assert_eq!(found[0], 0.0),
-        );
-    });
+    let found = replayed(Wanted::Gradients(vec![true]), &[&[0.0], &[1.0]], root);
+    assert_eq!(found[0][0], 0.0);
+}
+
+#[test]
+fn results_may_be_inputs_and_constants() {
+    let formula = Of(|[x, y]: [Recorded<f64>; 2]| [y, x, Recorded::Constant(3.0)]);
+    let mut replay = Replay::new(Wanted::Values(3), 2, 3);
+    *replay.input(0) = [1.0; WIDTH];
+    *replay.input(1) = [2.0; WIDTH];
+    for _ in 0..3 {
+        replay.run(&formula);
+        replay.carry(2, 0);
+    }
+    assert_eq!((replay.input(0)[0], replay.input(1)[0]), (2.0, 1.0));
+    assert_eq!(replay.result(2)[0], 3.0);
 }

@@ -1,0 +1,179 @@
+//! The loops of functions, over rows of lanes.
+
+use std::marker::PhantomData;
+
+use super::rows::{Row, WIDTH};
+use crate::element::Element;
+use crate::element::number::Number;
+use crate::element::real::Real;
+use crate::elementwise::dual::Dual;
+use crate::loops::wide::{Loop, compiled};
+
+/// A function of one number, and of a whole number that is the same for all lanes.
+pub(super) trait OfOne: 'static {
+    fn at<R: Real>(x: R, parameter: i32) -> R;
+}
+
+/// A function of two numbers.
+pub(super) trait OfTwo: 'static {
+    fn at<R: Real>(x: R, y: R) -> R;
+}
+
+/// Computes a function for some operands: a row of values for each, then the rows of slopes along each variable.
+type Run<T> = fn(Operands<'_, T>);
+
+/// What a loop reads and writes.
+pub(super) struct Operands<'a, T> {
+    /// The rows that were computed before.
+    pub(super) rows: &'a [Row<T>],
+    /// The numbers of the operands' rows.
+    pub(super) operands: &'a [u32],
+    pub(super) results: &'a mut [Row<T>],
+    pub(super) parameter: i32,
+}
+
+/// A function with its loops.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Function<T> {
+    /// By the operands that are variables: a bit for each, the lowest for the first.
+    runs: [Run<T>; 4],
+    pub(super) parameter: i32,
+}
+
+impl<T: Element> Function<T> {
+    pub(super) fn of_one<F: OfOne>(parameter: i32) -> Self {
+        let (values, slopes) = (one::<T, F, 0>, one::<T, F, 1>);
+        Self {
+            runs: [values, slopes, values, slopes],
+            parameter,
+        }
+    }
+
+    pub(super) fn of_two<F: OfTwo>() -> Self {
+        Self {
+            runs: [
+                two::<T, F, false, false>,
+                two::<T, F, true, false>,
+                two::<T, F, false, true>,
+                two::<T, F, true, true>,
+            ],
+            parameter: 0,
+        }
+    }
+
+    /// Returns the loop that computes the slopes along these variables, a bit for each.
+    pub(super) fn run(&self, variables: usize) -> Run<T> {
+        self.runs[variables]
+    }
+
+    /// Returns numbers that are equal only where that loop is the same.
+    pub(super) fn key(&self, variables: usize) -> [usize; 2] {
+        let parameter = self.parameter.cast_unsigned();
+        [self.runs[variables] as usize, parameter as usize]
+    }
+}
+
+fn one<T: Element, F: OfOne, const N: usize>(operands: Operands<'_, T>) {
+    compiled(One::<T, F, N>(operands, PhantomData));
+}
+
+fn two<T: Element, F: OfTwo, const X: bool, const Y: bool>(operands: Operands<'_, T>) {
+    compiled(Two::<T, F, X, Y>(operands, PhantomData));
+}
+
+/// A function of one number, and its slope if `N` is 1.
+struct One<'a, T, F, const N: usize>(Operands<'a, T>, PhantomData<F>);
+
+impl<T: Element, F: OfOne, const N: usize> Loop for One<'_, T, F, N> {
+    #[inline(always)]
+    fn run(self) {
+        #[inline(always)]
+        fn each<T: Element, F: OfOne, const N: usize>(
+            x: &Row<T>,
+            value: &mut Row<T>,
+            mut slope: Option<&mut Row<T>>,
+            parameter: i32,
+        ) {
+            for lane in 0..WIDTH {
+                let number = T::Number::of(x.0[lane]);
+                if N == 1
+                    && let Some(slope) = &mut slope
+                {
+                    let result = F::at(Dual::<_, 1>::variable(number, 0), parameter);
+                    value.0[lane] = result.value.element();
+                    slope.0[lane] = result.signed(0).element();
+                } else {
+                    let result = F::at(Dual::<_, 0>::constant(number), parameter);
+                    value.0[lane] = result.value.element();
+                }
+            }
+        }
+        let Operands {
+            rows,
+            operands,
+            results,
+            parameter,
+        } = self.0;
+        let (values, slopes) = results.split_at_mut(operands.len());
+        let mut slopes = slopes.iter_mut();
+        for (x, value) in operands.iter().zip(values) {
+            let slope = if N == 1 { slopes.next() } else { None };
+            each::<T, F, N>(&rows[*x as usize], value, slope, parameter);
+        }
+    }
+}
+
+/// A function of two numbers, and the slopes along those that are variables.
+struct Two<'a, T, F, const X: bool, const Y: bool>(Operands<'a, T>, PhantomData<F>);
+
+impl<T: Element, F: OfTwo, const X: bool, const Y: bool> Loop for Two<'_, T, F, X, Y> {
+    #[inline(always)]
+    fn run(self) {
+        #[inline(always)]
+        fn each<T: Element, F: OfTwo, const X: bool, const Y: bool>(
+            x: &Row<T>,
+            y: &Row<T>,
+            value: &mut Row<T>,
+            of_x: &mut Row<T>,
+            of_y: &mut Row<T>,
+        ) {
+            for lane in 0..WIDTH {
+                let number = |element: T, index: usize, is_variable: bool| {
+                    let number = T::Number::of(element);
+                    if is_variable {
+                        Dual::<_, 2>::variable(number, index)
+                    } else {
+                        Dual::constant(number)
+                    }
+                };
+                let result = F::at(number(x.0[lane], 0, X), number(y.0[lane], 1, Y));
+                value.0[lane] = result.value.element();
+                if X {
+                    of_x.0[lane] = result.signed(0).element();
+                }
+                if Y {
+                    of_y.0[lane] = result.signed(1).element();
+                }
+            }
+        }
+        let Operands {
+            rows,
+            operands,
+            results,
+            ..
+        } = self.0;
+        let (operands, _) = operands.as_chunks::<2>();
+        let (values, slopes) = results.split_at_mut(operands.len());
+        let (of_x, of_y) = slopes.split_at_mut(if X { operands.len() } else { 0 });
+        let (mut of_x, mut of_y) = (of_x.iter_mut(), of_y.iter_mut());
+        // Where there are no slopes.
+        let mut unused = [Row([T::zero(); WIDTH]); 2];
+        let [no_x, no_y] = &mut unused;
+        for ([x, y], value) in operands.iter().zip(values) {
+            let (x, y) = (&rows[*x as usize], &rows[*y as usize]);
+            let of_x = of_x.next().unwrap_or(no_x);
+            let of_y = of_y.next().unwrap_or(no_y);
+            each::<T, F, X, Y>(x, y, value, of_x, of_y);
+        }
+    }
+}

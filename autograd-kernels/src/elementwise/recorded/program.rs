@@ -1,0 +1,331 @@
+//! The instructions of a replay, over rows of lanes.
+//!
+//! Each operation has a row for its result, which no other has: it is the number of instructions that takes the time, not
+//! that of rows. The rows of the inputs are the first, those of constants follow, and then those of the instructions'
+//! results, in their order: an instruction reads the rows before its own.
+
+use std::ops::Range;
+
+use super::functions::{Function, Operands};
+use super::rows::{Row, WIDTH};
+use super::schedule::Schedule;
+use super::trace::{Branch, Kind, Trace};
+use crate::element::Element;
+use crate::loops::wide::{Loop, compiled};
+
+/// The operations that some results need, as instructions.
+#[derive(Debug)]
+pub(super) struct Program<T> {
+    instructions: Vec<Instruction<T>>,
+    /// The rows of the operands of all instructions.
+    operands: Vec<u32>,
+    inputs: usize,
+    constants: Vec<T>,
+    /// The number of rows.
+    pub(super) rows: usize,
+    /// The row of each result that is there.
+    pub(super) results: Vec<Option<usize>>,
+    /// The branches that the formula took, in their order.
+    pub(super) branches: Vec<Branch>,
+    /// The rows that are compared in each.
+    compared: Vec<[usize; 2]>,
+}
+
+/// An operation on some rows each, whose results follow each other.
+#[derive(Debug)]
+struct Instruction<T> {
+    code: Code<T>,
+    operands: Range<usize>,
+    results: Range<usize>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Code<T> {
+    Negative,
+    Sum,
+    Difference,
+    Product,
+    Pulled,
+    PulledSum,
+    /// A chain: the sum of all operands.
+    SumOfAll,
+    /// A chain: the first operand and the products of all pairs that follow.
+    SumOfPulled,
+    /// A function. The slopes along these variables, a bit for each, follow the values.
+    Function(Function<T>, usize),
+}
+
+/// How lanes take the branches of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Course {
+    AsRecorded,
+    /// All in the same way, but another.
+    Another,
+    Divided,
+}
+
+impl<T: Element> Program<T> {
+    /// Makes the program of some results, which are nodes of a trace.
+    pub(super) fn of(trace: &Trace<T>, results: &[Option<usize>]) -> Self {
+        let compared = trace.branches.iter().flat_map(|branch| branch.nodes);
+        let needed = results.iter().copied().flatten().chain(compared);
+        let schedule = Schedule::of(&trace.nodes, needed);
+        let mut layout = Layout::of(trace, &schedule);
+        let mut program = Self {
+            instructions: Vec::new(),
+            operands: Vec::new(),
+            inputs: layout.inputs,
+            constants: std::mem::take(&mut layout.constants),
+            rows: 0,
+            results: Vec::new(),
+            branches: trace.branches.clone(),
+            compared: Vec::new(),
+        };
+        for group in &schedule.groups {
+            let start = program.operands.len();
+            for &node in group {
+                let operands = schedule.operands(&trace.nodes, node);
+                // INVARIANT: a trace has less than 2³² nodes.
+                let row = |operand| u32::try_from(layout.row(operand)).expect("few rows");
+                program.operands.extend(operands.into_iter().map(row));
+            }
+            program.instructions.push(Instruction {
+                code: Code::of(trace, &schedule, group[0]),
+                operands: start..program.operands.len(),
+                results: layout.add(group),
+            });
+        }
+        program.rows = layout.used;
+        let row = |node: &Option<usize>| node.map(|node| layout.row(node));
+        program.results = results.iter().map(row).collect();
+        let compared = trace.branches.iter();
+        program.compared = compared
+            .map(|branch| branch.nodes.map(|node| layout.row(node)))
+            .collect();
+        program
+    }
+
+    /// Writes the rows of constants.
+    pub(super) fn fill(&self, rows: &mut [Row<T>]) {
+        for (row, &constant) in rows[self.inputs..].iter_mut().zip(&self.constants) {
+            row.0.fill(constant);
+        }
+    }
+
+    /// Computes all rows from those of the inputs and constants.
+    pub(super) fn run(&self, rows: &mut [Row<T>]) {
+        compiled(Run {
+            program: self,
+            rows,
+        });
+    }
+
+    /// Returns how the lanes, which were computed, take the branches.
+    pub(super) fn course(&self, rows: &[Row<T>]) -> Course {
+        for (branch, [x, y]) in self.branches.iter().zip(&self.compared) {
+            let lanes = rows[*x].0.iter().zip(&rows[*y].0);
+            let as_recorded = lanes
+                .filter(|(x, y)| branch.comparison.holds(**x, **y) == branch.holds)
+                .count();
+            match as_recorded {
+                WIDTH => {}
+                0 => return Course::Another,
+                _ => return Course::Divided,
+            }
+        }
+        Course::AsRecorded
+    }
+}
+
+/// The rows of nodes.
+struct Layout<'a, T> {
+    trace: &'a Trace<T>,
+    schedule: &'a Schedule,
+    inputs: usize,
+    constants: Vec<T>,
+    /// The row of the value of each node that has one.
+    values: Vec<usize>,
+    /// The number of operations of its group.
+    counts: Vec<usize>,
+    used: usize,
+}
+
+impl<'a, T: Element> Layout<'a, T> {
+    fn of(trace: &'a Trace<T>, schedule: &'a Schedule) -> Self {
+        let nodes = &trace.nodes;
+        let is_input = |kind: Kind<T>| matches!(kind, Kind::Input);
+        let mut layout = Self {
+            trace,
+            schedule,
+            inputs: nodes.iter().filter(|node| is_input(node.kind)).count(),
+            constants: Vec::new(),
+            values: vec![0; nodes.len()],
+            counts: vec![0; nodes.len()],
+            used: 0,
+        };
+        for (index, node) in nodes.iter().enumerate() {
+            if is_input(node.kind) {
+                layout.values[index] = layout.used;
+                layout.used += 1;
+            }
+        }
+        for (index, node) in nodes.iter().enumerate() {
+            if let Kind::Constant(value) = node.kind
+                && schedule.is_used[index]
+            {
+                layout.values[index] = layout.used;
+                layout.constants.push(value);
+                layout.used += 1;
+            }
+        }
+        layout
+    }
+
+    /// Adds rows for the results of a group.
+    fn add(&mut self, group: &[usize]) -> Range<usize> {
+        let first = self.used;
+        for (place, &node) in group.iter().enumerate() {
+            self.values[node] = first + place;
+            self.counts[node] = group.len();
+        }
+        let slopes = self.schedule.variables[group[0]].count_ones() as usize;
+        self.used += group.len() * (1 + slopes);
+        first..self.used
+    }
+
+    fn row(&self, node: usize) -> usize {
+        let Kind::Slope(variable) = self.trace.nodes[node].kind else {
+            return self.values[node];
+        };
+        let function = self.trace.nodes[node].operands[0];
+        let before = self.schedule.variables[function] & ((1 << variable) - 1);
+        let slopes = before.count_ones() as usize;
+        self.values[function] + self.counts[function] * (1 + slopes)
+    }
+}
+
+impl<T: Element> Code<T> {
+    /// Returns the code of an operation.
+    fn of(trace: &Trace<T>, schedule: &Schedule, node: usize) -> Self {
+        let is_chain = schedule.is_chain(&trace.nodes, node);
+        match trace.nodes[node].kind {
+            Kind::Negative => Self::Negative,
+            Kind::Sum if is_chain => Self::SumOfAll,
+            Kind::Sum => Self::Sum,
+            Kind::Difference => Self::Difference,
+            Kind::Product => Self::Product,
+            Kind::Pulled => Self::Pulled,
+            Kind::PulledSum if is_chain => Self::SumOfPulled,
+            Kind::PulledSum => Self::PulledSum,
+            Kind::OfOne(function) | Kind::OfTwo(function) => {
+                Self::Function(function, schedule.variables[node])
+            }
+            Kind::Input | Kind::Constant(_) | Kind::Slope(_) => {
+                unreachable!("operations alone are in groups")
+            }
+        }
+    }
+}
+
+/// The loop over all instructions.
+struct Run<'a, T> {
+    program: &'a Program<T>,
+    rows: &'a mut [Row<T>],
+}
+
+impl<T: Element> Loop for Run<'_, T> {
+    #[inline(always)]
+    fn run(self) {
+        for instruction in &self.program.instructions {
+            let (rows, results) = self.rows.split_at_mut(instruction.results.start);
+            let results = &mut results[..instruction.results.len()];
+            let operands = &self.program.operands[instruction.operands.clone()];
+            match instruction.code {
+                Code::Negative => {
+                    for (x, result) in operands.iter().zip(results) {
+                        let x = &rows[*x as usize];
+                        each([x, x], result, |x, _| -x);
+                    }
+                }
+                Code::Sum => of_two(rows, operands, results, |x, y| x + y),
+                Code::Difference => of_two(rows, operands, results, |x, y| x - y),
+                Code::Product => of_two(rows, operands, results, |x, y| x * y),
+                Code::Pulled => of_two(rows, operands, results, pulled),
+                Code::PulledSum => {
+                    let (operands, _) = operands.as_chunks();
+                    for (&[sum, gradient, slope], result) in operands.iter().zip(results) {
+                        sum_of_pulled(rows, sum, &[[gradient, slope]], result);
+                    }
+                }
+                Code::SumOfAll => sum_of_all(rows, operands, &mut results[0]),
+                Code::SumOfPulled => {
+                    let (terms, _) = operands[1..].as_chunks();
+                    sum_of_pulled(rows, operands[0], terms, &mut results[0]);
+                }
+                Code::Function(function, variables) => function.run(variables)(Operands {
+                    rows,
+                    operands,
+                    results,
+                    parameter: function.parameter,
+                }),
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn each<T: Element>([x, y]: [&Row<T>; 2], result: &mut Row<T>, f: impl Fn(T, T) -> T) {
+    for lane in 0..WIDTH {
+        result.0[lane] = f(x.0[lane], y.0[lane]);
+    }
+}
+
+#[inline(always)]
+fn of_two<T: Element>(
+    rows: &[Row<T>],
+    operands: &[u32],
+    results: &mut [Row<T>],
+    f: impl Fn(T, T) -> T + Copy,
+) {
+    let (operands, _) = operands.as_chunks();
+    for ([x, y], result) in operands.iter().zip(results) {
+        each([&rows[*x as usize], &rows[*y as usize]], result, f);
+    }
+}
+
+#[inline(always)]
+fn pulled<T: Element>(gradient: T, slope: T) -> T {
+    let product = gradient * slope;
+    if gradient == T::zero() {
+        T::zero()
+    } else {
+        product
+    }
+}
+
+#[inline(always)]
+fn sum_of_pulled<T: Element>(rows: &[Row<T>], first: u32, terms: &[[u32; 2]], sum: &mut Row<T>) {
+    let mut sums = rows[first as usize].0;
+    for [gradient, slope] in terms {
+        let (gradient, slope) = (&rows[*gradient as usize], &rows[*slope as usize]);
+        for lane in 0..WIDTH {
+            sums[lane] += pulled(gradient.0[lane], slope.0[lane]);
+        }
+    }
+    sum.0 = sums;
+}
+
+#[inline(always)]
+fn sum_of_all<T: Element>(rows: &[Row<T>], operands: &[u32], sum: &mut Row<T>) {
+    let [first, terms @ ..] = operands else {
+        return;
+    };
+    let mut sums = rows[*first as usize].0;
+    for term in terms {
+        let term = &rows[*term as usize];
+        for lane in 0..WIDTH {
+            sums[lane] += term.0[lane];
+        }
+    }
+    sum.0 = sums;
+}

@@ -1,0 +1,155 @@
+//! Programs of a formula, for each course that lanes take through its branches.
+
+use super::program::{Course, Program};
+use super::rows::{Row, WIDTH};
+use super::trace::Trace;
+use crate::element::Element;
+
+/// The most programs that are kept; a formula with many branches has one for each course.
+const MOST: usize = 16;
+
+/// A formula that is replayed.
+pub(crate) trait Replayed<T> {
+    /// Records the formula with the numbers of a lane; `None` if it cannot be.
+    fn record(&self, inputs: &[T]) -> Option<Trace<T>>;
+
+    /// Computes rows whose lanes take different branches, or that cannot be recorded.
+    fn apart(&self, inputs: &[Row<T>], results: &mut [Row<T>]);
+}
+
+/// What is computed of a formula.
+#[derive(Clone, Debug)]
+pub(crate) enum Wanted {
+    /// The first results.
+    Values(usize),
+    /// The gradients with respect to some inputs. The gradients of the results are further inputs.
+    Gradients(Vec<bool>),
+}
+
+/// The programs of a formula, and the rows of lanes that they compute.
+#[derive(Debug)]
+pub(crate) struct Replay<T> {
+    wanted: Wanted,
+    programs: Vec<Program<T>>,
+    /// The program that has its constants in the rows; none if there are no programs.
+    active: usize,
+    rows: Vec<Row<T>>,
+    inputs: usize,
+    /// The results of lanes that are not replayed.
+    apart: Vec<Row<T>>,
+    is_apart: bool,
+}
+
+impl<T: Element> Replay<T> {
+    /// Returns a replay with so many inputs and results.
+    pub(crate) fn new(wanted: Wanted, inputs: usize, results: usize) -> Self {
+        let zeros = |count| vec![Row([T::zero(); WIDTH]); count];
+        Self {
+            wanted,
+            programs: Vec::new(),
+            active: 0,
+            rows: zeros(inputs),
+            inputs,
+            apart: zeros(results),
+            is_apart: false,
+        }
+    }
+
+    /// Returns an input, to write it.
+    #[inline(always)]
+    pub(crate) fn input(&mut self, index: usize) -> &mut [T; WIDTH] {
+        &mut self.rows[index].0
+    }
+
+    /// Returns a result.
+    ///
+    /// # Panics
+    /// If it is not wanted, or was not computed.
+    #[inline(always)]
+    pub(crate) fn result(&self, index: usize) -> &[T; WIDTH] {
+        if self.is_apart {
+            return &self.apart[index].0;
+        }
+        // INVARIANT: the caller has run it, for this result.
+        let row = self.programs[self.active].results[index].expect("it is wanted");
+        &self.rows[row].0
+    }
+
+    /// Makes the first results the inputs from `to` on.
+    #[inline(always)]
+    pub(crate) fn carry(&mut self, count: usize, to: usize) {
+        if self.is_apart {
+            self.rows[to..to + count].copy_from_slice(&self.apart[..count]);
+            return;
+        }
+        // A result may be one of the inputs that are overwritten.
+        for index in 0..count {
+            self.apart[index] = Row(*self.result(index));
+        }
+        self.rows[to..to + count].copy_from_slice(&self.apart[..count]);
+    }
+
+    /// Computes the results.
+    #[inline(always)]
+    pub(crate) fn run(&mut self, formula: &dyn Replayed<T>) {
+        self.is_apart = !self.is_replayed(formula);
+        if self.is_apart {
+            formula.apart(&self.rows[..self.inputs], &mut self.apart);
+        }
+    }
+
+    #[inline(always)]
+    fn is_replayed(&mut self, formula: &dyn Replayed<T>) -> bool {
+        match self.course() {
+            Some(Course::AsRecorded) => return true,
+            Some(Course::Divided) => return false,
+            Some(Course::Another) | None => {}
+        }
+        self.is_replayed_anew(formula)
+    }
+
+    /// Replays another course than that of the lanes before.
+    #[cold]
+    fn is_replayed_anew(&mut self, formula: &dyn Replayed<T>) -> bool {
+        let first: Vec<T> = self.rows[..self.inputs]
+            .iter()
+            .map(|row| row.0[0])
+            .collect();
+        let Some(trace) = formula.record(&first) else {
+            return false;
+        };
+        self.activate(trace);
+        self.course() == Some(Course::AsRecorded)
+    }
+
+    /// Replays the program that is active, if there is one.
+    #[inline(always)]
+    fn course(&mut self) -> Option<Course> {
+        let program = self.programs.get(self.active)?;
+        program.run(&mut self.rows);
+        Some(program.course(&self.rows))
+    }
+
+    /// Makes the program of a trace the active one.
+    fn activate(&mut self, mut trace: Trace<T>) {
+        let has_branches = |program: &Program<T>| program.branches == trace.branches;
+        let known = self.programs.iter().position(has_branches);
+        self.active = known.unwrap_or_else(|| {
+            let results = match &self.wanted {
+                Wanted::Values(count) => {
+                    let results = trace.results[..*count].iter();
+                    results.map(|result| Some(*result)).collect()
+                }
+                Wanted::Gradients(wanted) => trace.reverse(wanted),
+            };
+            if self.programs.len() == MOST {
+                self.programs.clear();
+            }
+            self.programs.push(Program::of(&trace, &results));
+            self.programs.len() - 1
+        });
+        let program = &self.programs[self.active];
+        self.rows.resize(program.rows, Row([T::zero(); WIDTH]));
+        program.fill(&mut self.rows);
+    }
+}

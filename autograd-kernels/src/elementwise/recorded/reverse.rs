@@ -1,0 +1,95 @@
+//! The operations of a pass backward, appended to those of a formula.
+
+use super::trace::{Kind, Trace};
+use crate::element::Element;
+
+/// A part of the gradient of a node.
+#[derive(Clone, Copy)]
+enum Term {
+    Gradient(usize),
+    Negative(usize),
+    /// A gradient times a constant.
+    Scaled(usize, usize),
+    /// A gradient times a slope.
+    Pulled(usize, usize),
+}
+
+impl<T: Element> Trace<T> {
+    /// Appends the gradients of the sum of the results, each times the input that follows all those of the formula: one for
+    /// each result. Returns the nodes of the gradients with respect to the inputs that are wanted.
+    pub(super) fn reverse(&mut self, wanted: &[bool]) -> Vec<Option<usize>> {
+        let count = self.nodes.len();
+        // Whether gradients pass through a node.
+        let mut is_live = Vec::with_capacity(count);
+        for (index, node) in self.nodes.iter().enumerate() {
+            let passes = match node.kind {
+                Kind::Input => wanted[index],
+                _ => node.operands().iter().any(|operand| is_live[*operand]),
+            };
+            is_live.push(passes);
+        }
+        let mut gradients: Vec<Option<usize>> = vec![None; count];
+        for result in 0..self.results.len() {
+            let seed = self.append(Kind::Input, []);
+            let node = self.results[result];
+            if is_live[node] {
+                self.add_term(&mut gradients[node], Term::Gradient(seed));
+            }
+        }
+        for node in (self.inputs..count).rev() {
+            let Some(gradient) = gradients[node] else {
+                continue;
+            };
+            let of = self.nodes[node];
+            for (index, &operand) in of.operands().iter().enumerate() {
+                if is_live[operand] {
+                    let term = self.term(node, index, gradient);
+                    self.add_term(&mut gradients[operand], term);
+                }
+            }
+        }
+        let zero = self.append(Kind::Constant(T::zero()), []);
+        let of_inputs = gradients.iter().zip(wanted);
+        of_inputs
+            .map(|(gradient, is_wanted)| is_wanted.then(|| gradient.unwrap_or(zero)))
+            .collect()
+    }
+
+    /// Returns what the gradient of a node adds to that of an operand.
+    fn term(&mut self, node: usize, index: usize, gradient: usize) -> Term {
+        let operation = self.nodes[node];
+        match operation.kind {
+            Kind::Sum => Term::Gradient(gradient),
+            Kind::Difference if index == 0 => Term::Gradient(gradient),
+            Kind::Difference | Kind::Negative => Term::Negative(gradient),
+            Kind::Product => {
+                let factor = operation.operands[1 - index];
+                match self.nodes[factor].kind {
+                    Kind::Constant(_) => Term::Scaled(gradient, factor),
+                    _ => Term::Pulled(gradient, factor),
+                }
+            }
+            _ => Term::Pulled(gradient, self.append(Kind::Slope(index), [node])),
+        }
+    }
+
+    /// Adds a term to a gradient, if there is one already.
+    fn add_term(&mut self, gradient: &mut Option<usize>, term: Term) {
+        let sum = match (*gradient, term) {
+            (None, Term::Gradient(term)) => term,
+            (None, Term::Negative(term)) => self.append(Kind::Negative, [term]),
+            (None, Term::Pulled(term, slope)) => self.append(Kind::Pulled, [term, slope]),
+            (None, Term::Scaled(term, factor)) => self.append(Kind::Product, [term, factor]),
+            (Some(sum), Term::Gradient(term)) => self.append(Kind::Sum, [sum, term]),
+            (Some(sum), Term::Negative(term)) => self.append(Kind::Difference, [sum, term]),
+            (Some(sum), Term::Pulled(term, slope)) => {
+                self.append(Kind::PulledSum, [sum, term, slope])
+            }
+            (Some(sum), Term::Scaled(term, factor)) => {
+                let product = self.append(Kind::Product, [term, factor]);
+                self.append(Kind::Sum, [sum, product])
+            }
+        };
+        *gradient = Some(sum);
+    }
+}

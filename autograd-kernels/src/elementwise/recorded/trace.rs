@@ -1,0 +1,247 @@
+//! The operations of a formula, as one lane computes them.
+
+use std::cell::RefCell;
+use std::thread::LocalKey;
+
+use super::functions::Function;
+use crate::element::{Any, Element, ElementType, Family};
+
+/// The most operations that are recorded: a loop in a formula may have more.
+const MOST: usize = 1 << 13;
+
+/// A number of a formula that is recorded: a constant, or the node of the thread's trace that computes it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Recorded<T> {
+    Constant(T),
+    Node(usize),
+}
+
+/// The operations of a formula in their order, and the branches that it took.
+#[derive(Clone, Debug)]
+pub(crate) struct Trace<T> {
+    /// The inputs first.
+    pub(super) nodes: Vec<Node<T>>,
+    pub(super) inputs: usize,
+    pub(super) branches: Vec<Branch>,
+    /// The results of the formula.
+    pub(super) results: Vec<usize>,
+    /// The number of each node in the lane.
+    values: Vec<T>,
+    constants: Vec<usize>,
+    /// Whether the formula is one that a recording cannot stand for: with too many operations, or with numbers that it
+    /// computes beside the operations.
+    is_cut: bool,
+}
+
+/// An operation on the results of earlier ones.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Node<T> {
+    pub(super) kind: Kind<T>,
+    /// As many as the kind has, and zeros.
+    pub(super) operands: [usize; 3],
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Kind<T> {
+    Input,
+    Constant(T),
+    Negative,
+    Sum,
+    Difference,
+    Product,
+    /// A gradient times a slope, 0 where the gradient is 0: a lane may be there that a maximum did not choose, with a slope
+    /// that is infinite.
+    Pulled,
+    /// A sum, plus such a product of the second and the third operand.
+    PulledSum,
+    OfOne(Function<T>),
+    OfTwo(Function<T>),
+    /// The slope of a function, which is the operand, along one of its own operands.
+    Slope(usize),
+}
+
+impl<T> Node<T> {
+    /// Returns the operands that there are.
+    pub(super) fn operands(&self) -> &[usize] {
+        let count = match self.kind {
+            Kind::Input | Kind::Constant(_) => 0,
+            Kind::Negative | Kind::OfOne(_) | Kind::Slope(_) => 1,
+            Kind::Sum | Kind::Difference | Kind::Product | Kind::Pulled | Kind::OfTwo(_) => 2,
+            Kind::PulledSum => 3,
+        };
+        &self.operands[..count]
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Comparison {
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    Equal,
+}
+
+impl Comparison {
+    #[inline(always)]
+    pub(super) fn holds<T: PartialOrd>(self, x: T, y: T) -> bool {
+        match self {
+            Self::Less => x < y,
+            Self::LessOrEqual => x <= y,
+            Self::Greater => x > y,
+            Self::GreaterOrEqual => x >= y,
+            Self::Equal => x == y,
+        }
+    }
+}
+
+/// A comparison of two nodes, and its result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Branch {
+    pub(super) comparison: Comparison,
+    pub(super) nodes: [usize; 2],
+    pub(super) holds: bool,
+}
+
+impl<T> Trace<T> {
+    const fn new() -> Self {
+        Self {
+            nodes: Vec::new(),
+            inputs: 0,
+            branches: Vec::new(),
+            results: Vec::new(),
+            values: Vec::new(),
+            constants: Vec::new(),
+            is_cut: false,
+        }
+    }
+}
+
+impl<T: Element> Trace<T> {
+    /// Records a formula that is computed by `call`, with the inputs of a lane; `None` if it cannot be recorded.
+    pub(crate) fn of<const I: usize, const O: usize>(
+        inputs: &[T],
+        call: impl FnOnce([Recorded<T>; I]) -> [Recorded<T>; O],
+    ) -> Option<Self> {
+        trace().with_borrow_mut(|trace: &mut Self| {
+            *trace = Self::new();
+            trace.inputs = I;
+            for &value in &inputs[..I] {
+                trace.push(Kind::Input, [0; 3], value);
+            }
+        });
+        let results = call(std::array::from_fn(Recorded::Node));
+        let mut trace = trace().with_borrow_mut(|trace: &mut Self| {
+            let new = Self::new();
+            std::mem::replace(trace, new)
+        });
+        trace.results = results
+            .into_iter()
+            .map(|result| trace.node(result))
+            .collect();
+        (!trace.is_cut).then_some(trace)
+    }
+
+    /// Adds an operation on some numbers, with its result in the lane.
+    pub(super) fn add<const N: usize>(
+        &mut self,
+        kind: Kind<T>,
+        numbers: [Recorded<T>; N],
+        value: T,
+    ) -> Recorded<T> {
+        if self.nodes.len() >= MOST {
+            self.is_cut = true;
+            return Recorded::Constant(value);
+        }
+        let mut operands = [0; 3];
+        for (operand, number) in operands.iter_mut().zip(numbers) {
+            *operand = self.node(number);
+        }
+        Recorded::Node(self.push(kind, operands, value))
+    }
+
+    /// Adds an operation of a pass backward.
+    pub(super) fn append<const N: usize>(&mut self, kind: Kind<T>, of: [usize; N]) -> usize {
+        let mut operands = [0; 3];
+        operands[..N].copy_from_slice(&of);
+        self.nodes.push(Node { kind, operands });
+        self.nodes.len() - 1
+    }
+
+    fn push(&mut self, kind: Kind<T>, operands: [usize; 3], value: T) -> usize {
+        self.nodes.push(Node { kind, operands });
+        self.values.push(value);
+        self.nodes.len() - 1
+    }
+
+    /// Returns the node of a number. Equal constants have one.
+    fn node(&mut self, number: Recorded<T>) -> usize {
+        let value = match number {
+            Recorded::Node(node) => return node,
+            Recorded::Constant(value) => value,
+        };
+        let bits = |value: T| value.as_f64().to_bits();
+        let mut known = self.constants.iter();
+        if let Some(&node) = known.find(|node| bits(self.values[**node]) == bits(value)) {
+            return node;
+        }
+        let node = self.push(Kind::Constant(value), [0; 3], value);
+        self.constants.push(node);
+        node
+    }
+
+    /// Returns a number in the lane.
+    pub(super) fn value(&self, number: Recorded<T>) -> T {
+        match number {
+            Recorded::Constant(value) => value,
+            Recorded::Node(node) => self.values[node],
+        }
+    }
+
+    /// Compares two numbers of the lane, on which the rest of the formula may depend.
+    pub(super) fn compare(&mut self, comparison: Comparison, [x, y]: [Recorded<T>; 2]) -> bool {
+        let holds = comparison.holds(self.value(x), self.value(y));
+        if let (Recorded::Constant(_), Recorded::Constant(_)) = (x, y) {
+            return holds;
+        }
+        let nodes = [self.node(x), self.node(y)];
+        let branch = Branch {
+            comparison,
+            nodes,
+            holds,
+        };
+        // A maximum by comparisons has the same one over and over.
+        if self.branches.last() != Some(&branch) {
+            self.branches.push(branch);
+        }
+        holds
+    }
+
+    /// Returns a number for computations that are not recorded.
+    pub(super) fn escape(&mut self, number: Recorded<T>) -> T {
+        self.is_cut |= matches!(number, Recorded::Node(_));
+        self.value(number)
+    }
+}
+
+thread_local! {
+    static SINGLE: RefCell<Trace<f32>> = const { RefCell::new(Trace::new()) };
+    static DOUBLE: RefCell<Trace<f64>> = const { RefCell::new(Trace::new()) };
+}
+
+/// The traces of both element types.
+struct Traces;
+
+impl Family for Traces {
+    type Of<T: Element> = &'static LocalKey<RefCell<Trace<T>>>;
+}
+
+/// Returns the thread's trace of an element type, which the operators of numbers add to.
+pub(super) fn trace<T: Element>() -> &'static LocalKey<RefCell<Trace<T>>> {
+    let trace = match T::TYPE {
+        ElementType::F32 => Any::F32(&SINGLE),
+        ElementType::F64 => Any::F64(&DOUBLE),
+    };
+    // INVARIANT: it is of the type that was asked for.
+    T::from_any::<Traces>(trace).expect("the same type")
+}

@@ -1,0 +1,215 @@
+//! Steps of many numbers: the formula is recorded, and replayed for some lanes at a time, through all steps.
+
+use std::ops::Range;
+
+use super::backward::Backward;
+use super::forward::Forward;
+use super::lanes::{Rows, block, block_mut};
+use super::loops::ScanCounts;
+use super::source::Stream;
+use crate::element::Element;
+use crate::elementwise::recorded::{Replay, Replayed, Row, WIDTH, Wanted};
+use crate::loops::wide::{Loop, compiled};
+
+/// The replays of a formula, which all blocks of lanes use.
+#[derive(Debug)]
+pub(super) struct Replays<T> {
+    /// Of the results, and of the states alone.
+    forward: [Option<Replay<T>>; 2],
+    backward: Option<Replay<T>>,
+}
+
+impl<T> Replays<T> {
+    pub(super) fn new() -> Self {
+        Self {
+            forward: [None, None],
+            backward: None,
+        }
+    }
+}
+
+/// Computes some steps.
+pub(super) fn forward<T: Element>(
+    formula: &dyn Replayed<T>,
+    counts: ScanCounts,
+    run: Forward<'_, '_, T>,
+) {
+    compiled(ForwardWork(formula, counts, run));
+}
+
+/// The loop of [`forward`].
+struct ForwardWork<'r, 'a, 'b, T>(&'r dyn Replayed<T>, ScanCounts, Forward<'a, 'b, T>);
+
+impl<T: Element> Loop for ForwardWork<'_, '_, '_, T> {
+    #[inline(always)]
+    fn run(self) {
+        let Self(formula, counts, run) = self;
+        let states = counts.states;
+        let has_results = run.results.iter().any(Option::is_some);
+        let replay = run.replays.forward[usize::from(!has_results)].get_or_insert_with(|| {
+            let results = states + if has_results { counts.outputs } else { 0 };
+            Replay::new(
+                Wanted::Values(results),
+                counts.inputs(),
+                states + counts.outputs,
+            )
+        });
+        let of_steps = states..states + counts.steps;
+        for places in run.lanes.parts() {
+            for input in of_steps.end..counts.inputs() {
+                load(run.inputs[input], 0, &places, replay.input(input));
+            }
+            for state in 0..states {
+                fill(
+                    replay.input(state),
+                    &block(run.states, state)[places.clone()],
+                );
+            }
+            for (index, step) in run.steps.clone().enumerate() {
+                if !run.trail.is_empty() {
+                    let rows = run.trail.chunks_exact_mut(run.lanes.padded);
+                    let rows = rows.skip(index * states).take(states);
+                    for (state, row) in rows.enumerate() {
+                        row[places.clone()].copy_from_slice(&replay.input(state)[..places.len()]);
+                    }
+                }
+                for input in of_steps.clone() {
+                    load(run.inputs[input], index, &places, replay.input(input));
+                }
+                replay.run(formula);
+                for (output, rows) in run.results.iter_mut().enumerate() {
+                    if let Some(rows) = rows {
+                        write(rows, step, &places, replay.result(states + output));
+                    }
+                }
+                replay.carry(states, 0);
+            }
+            for state in 0..states {
+                let to = &mut block_mut(run.states, state)[places.clone()];
+                to.copy_from_slice(&replay.input(state)[..places.len()]);
+            }
+        }
+    }
+}
+
+/// Computes the adjoints before some steps, and the derivatives with respect to the other inputs.
+pub(super) fn backward<T: Element>(
+    formula: &dyn Replayed<T>,
+    counts: ScanCounts,
+    run: Backward<'_, '_, T>,
+) {
+    compiled(BackwardWork(formula, counts, run));
+}
+
+/// The loop of [`backward`].
+struct BackwardWork<'r, 'a, 'b, T>(&'r dyn Replayed<T>, ScanCounts, Backward<'a, 'b, T>);
+
+impl<T: Element> Loop for BackwardWork<'_, '_, '_, T> {
+    #[inline(always)]
+    fn run(self) {
+        let Self(formula, counts, run) = self;
+        let (states, inputs) = (counts.states, counts.inputs());
+        let results = states + counts.outputs;
+        let of_steps = states..states + counts.steps;
+        let wanted = run.wanted(counts);
+        let replay = run.replays.backward.get_or_insert_with(|| {
+            Replay::new(Wanted::Gradients(wanted), inputs + results, inputs)
+        });
+        let mut sums = vec![Row([T::zero(); WIDTH]); counts.shared];
+        for places in run.lanes.parts() {
+            for input in of_steps.end..inputs {
+                load(run.inputs[input], 0, &places, replay.input(input));
+            }
+            for state in 0..states {
+                let adjoint = &block(run.adjoints, state)[places.clone()];
+                fill(replay.input(inputs + state), adjoint);
+            }
+            for sum in &mut sums {
+                sum.0.fill(T::zero());
+            }
+            for (index, step) in run.steps.clone().enumerate().rev() {
+                for input in 0..of_steps.end {
+                    load(run.inputs[input], index, &places, replay.input(input));
+                }
+                for result in states..results {
+                    let gradient = replay.input(inputs + result);
+                    load(run.gradients[result], index, &places, gradient);
+                }
+                replay.run(formula);
+                for (input, rows) in of_steps.clone().zip(&mut *run.of_steps) {
+                    if let Some(rows) = rows {
+                        write(rows, step, &places, replay.result(input));
+                    }
+                }
+                if run.wants_shared {
+                    for (shared, sum) in sums.iter_mut().enumerate() {
+                        let terms = replay.result(of_steps.end + shared);
+                        for (sum, term) in sum.0.iter_mut().zip(terms) {
+                            *sum += *term;
+                        }
+                    }
+                }
+                replay.carry(states, inputs);
+            }
+            for state in 0..states {
+                let to = &mut block_mut(run.adjoints, state)[places.clone()];
+                to.copy_from_slice(&replay.input(inputs + state)[..places.len()]);
+            }
+            for (shared, sum) in sums.iter().enumerate() {
+                let to = &mut block_mut(run.of_shared, shared)[places.clone()];
+                for (to, sum) in to.iter_mut().zip(&sum.0) {
+                    *to += *sum;
+                }
+            }
+        }
+    }
+}
+
+/// Reads some lanes of a row. After the last lane it is repeated, which takes the branches that it takes.
+#[inline(always)]
+fn load<T: Element>(
+    stream: Stream<'_, T>,
+    index: usize,
+    places: &Range<usize>,
+    to: &mut [T; WIDTH],
+) {
+    match stream.repeated(index) {
+        Some(element) => to.fill(element),
+        None => fill(to, &stream.row(index, places.end)[places.start..]),
+    }
+}
+
+#[inline(always)]
+fn fill<T: Element>(to: &mut [T; WIDTH], lanes: &[T]) {
+    if let Some(whole) = lanes.first_chunk() {
+        // Of a length that the compiler knows.
+        *to = *whole;
+        return;
+    }
+    let (first, rest) = to.split_at_mut(lanes.len());
+    first.copy_from_slice(lanes);
+    rest.fill(lanes[lanes.len() - 1]);
+}
+
+/// Writes the lanes of a row that there are.
+#[inline(always)]
+fn write<T: Element>(
+    rows: &mut Rows<'_, T>,
+    step: usize,
+    places: &Range<usize>,
+    lanes: &[T; WIDTH],
+) {
+    let mut row = rows.row_mut(step);
+    let places = places.start..row.len().min(places.end);
+    if let Some(row) = row.as_slice_mut() {
+        row[places.clone()].write_copy_of_slice(&lanes[..places.len()]);
+        return;
+    }
+    for (element, lane) in row
+        .iter_mut()
+        .skip(places.start)
+        .zip(&lanes[..places.len()])
+    {
+        element.write(*lane);
+    }
+}
