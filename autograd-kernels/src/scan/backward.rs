@@ -38,6 +38,8 @@ pub struct Backward<'a, 'b, T> {
     pub(super) adjoints: &'a mut [T],
     /// The derivatives with respect to each step that are wanted, by the component of the sum that they are.
     pub(super) of_steps: &'a mut [Option<Rows<'b, T>>],
+    /// Whether each of them has the sums of a replay's rows of lanes.
+    pub(super) sums: &'a [bool],
     /// Whether those with respect to shared inputs are.
     pub(super) wants_shared: bool,
     /// Their sums over the steps, a block for each component of each, to which these steps are added.

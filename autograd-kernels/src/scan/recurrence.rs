@@ -1,17 +1,20 @@
 //! A recurrence on arrays, forward and backward.
 
 use std::fmt;
+use std::iter::repeat_n;
 use std::ops::Range;
 
-use ndarray::{ArrayD, ArrayViewD};
+use ndarray::{ArrayD, ArrayViewD, Axis};
 
 use super::loops::ScanLoops;
-use super::run::{Kind, Pass, Slot};
+use super::run::{Kind, Pass, Slot, columns};
 use super::segments::{Checkpoints, segment};
 use super::source::Source;
 use crate::checks::size;
 use crate::element::Element;
 use crate::elementwise::Item;
+use crate::elementwise::groups::MOST_AT_ONCE;
+use crate::elementwise::recorded::WIDTH;
 use crate::memory;
 
 /// A formula that is computed step after step.
@@ -58,7 +61,7 @@ impl<T: Element> Recurrence<'_, T> {
             Kind::Outputs => Some(component * results + states + index),
             _ => None,
         };
-        let (mut slots, places) = self.slots(components, wanted, place);
+        let (mut slots, places) = self.slots(components, wanted, place, |_| None);
         let pass = Pass {
             recurrence: *self,
             order,
@@ -74,6 +77,7 @@ impl<T: Element> Recurrence<'_, T> {
         let mut saved = (saves && order == 1).then(|| Slot {
             has_steps: false,
             item: Item::Number,
+            kept: None,
             elements: memory::take(rows * self.width()),
         });
         pass.run(&mut slots, saved.as_mut().map(|saved| (saved, rows)));
@@ -86,6 +90,9 @@ impl<T: Element> Recurrence<'_, T> {
 
     /// Computes the derivatives of the pairing of an order that are wanted, with respect to inputs and gradients at their
     /// places. Checkpoints are those of forward with the same inputs, if it saved them.
+    ///
+    /// A derivative has all lanes, also where its input is broadcast to them; or it is summed along the last axes of lanes,
+    /// which then have length 1.
     ///
     /// # Panics
     /// If a derivative with respect to the last direction of a gradient is wanted: it is the recurrence itself.
@@ -116,7 +123,14 @@ impl<T: Element> Recurrence<'_, T> {
                 Kind::OfShared => first + states + steps + index,
             })
         };
-        let (mut slots, places) = self.slots(components, wanted, place);
+        let kept = |place: usize| {
+            if !self.is_replayed(order) {
+                return None;
+            }
+            let shape = inputs[place].as_ref()?.shape();
+            self.kept(shape, self.loops.input(place).0)
+        };
+        let (mut slots, places) = self.slots(components, wanted, place, kept);
         let are_wanted = |kinds: &[Kind]| {
             let mut found = places.iter().filter(|(kind, _)| kinds.contains(kind));
             found.any(|(_, place)| wanted[*place])
@@ -163,6 +177,7 @@ impl<T: Element> Recurrence<'_, T> {
         components: usize,
         wanted: &[bool],
         place: impl Fn(Kind, usize, usize) -> Option<usize>,
+        kept: impl Fn(usize) -> Option<usize>,
     ) -> (Vec<(Option<Slot<T>>, Item)>, Vec<(Kind, usize)>) {
         let (states, steps) = self.loops.items();
         let (inputs, results) = (self.loops.inputs(), self.loops.results());
@@ -185,10 +200,18 @@ impl<T: Element> Recurrence<'_, T> {
                 };
                 let item = items[index];
                 let has_steps = matches!(kind, Kind::Outputs | Kind::OfSteps);
-                let slot = wanted[place].then(|| Slot {
-                    has_steps,
-                    item,
-                    elements: memory::take(self.size(has_steps, item)),
+                let slot = wanted[place].then(|| {
+                    let kept = if kind == Kind::OfSteps {
+                        kept(place)
+                    } else {
+                        None
+                    };
+                    Slot {
+                        has_steps,
+                        item,
+                        kept,
+                        elements: memory::take(self.size(has_steps, item, kept.is_some())),
+                    }
                 });
                 slots.push((slot, item));
                 places.push((kind, place));
@@ -197,10 +220,29 @@ impl<T: Element> Recurrence<'_, T> {
         (slots, places)
     }
 
+    /// Returns whether passes of an order replay the formula: it has many numbers.
+    pub(super) fn is_replayed(&self, order: usize) -> bool {
+        order == 1 && self.loops.counts().inputs() > MOST_AT_ONCE
+    }
+
+    /// Returns the number of the first axes of lanes that the derivative with respect to a step keeps, if a replay sums the
+    /// others: the input is broadcast along these, and each row of lanes has the same elements of the input.
+    fn kept(&self, input: &[usize], item: Item) -> Option<usize> {
+        let own = &input[1..input.len() - usize::from(item.row().is_some())];
+        let mut own = own.iter().rev();
+        let is_repeated = |_: &&usize| own.next().is_none_or(|length| *length == 1);
+        let repeated = self.lanes.iter().rev().take_while(is_repeated).count();
+        let kept = self.lanes.len() - repeated;
+        let summed: usize = self.lanes[kept..].iter().product();
+        let are_whole = summed % WIDTH == 0 || summed == self.width();
+        (summed > 1 && are_whole).then_some(kept)
+    }
+
     /// Returns the number of elements of a result.
-    fn size(&self, has_steps: bool, item: Item) -> usize {
+    fn size(&self, has_steps: bool, item: Item, are_summed: bool) -> usize {
         let rows = if has_steps { self.steps } else { 1 };
-        let size = (rows * self.width()).checked_mul(item.numbers());
+        let columns = columns(self.width(), are_summed);
+        let size = (rows * columns).checked_mul(item.numbers());
         // As large as none can be, so that there is a panic with the number.
         size.unwrap_or(usize::MAX)
     }
@@ -217,10 +259,24 @@ impl<T: Element> Recurrence<'_, T> {
         for ((slot, item), (_, place)) in slots.into_iter().zip(places) {
             arrays[*place] = slot.map(|slot| {
                 let steps = slot.has_steps.then_some(self.steps);
-                let lanes = self.lanes.iter().copied();
-                let shape: Vec<usize> = steps.into_iter().chain(lanes).chain(item.row()).collect();
+                let kept = slot.kept.unwrap_or(self.lanes.len());
+                let (lanes, summed) = self.lanes.split_at(kept);
+                let sums = slot.kept.map(|_| columns(summed.iter().product(), true));
+                let lanes = lanes.iter().copied();
+                let own = steps.into_iter().chain(lanes.clone());
+                let shape: Vec<usize> = own.clone().chain(sums).chain(item.row()).collect();
                 // INVARIANT: `run` has filled it.
-                ArrayD::from_shape_vec(shape, slot.elements).expect("an element for each")
+                let array = ArrayD::from_shape_vec(shape, slot.elements);
+                let array = array.expect("an element for each");
+                if sums.is_none() {
+                    return array;
+                }
+                let axis = steps.iter().count() + kept;
+                let shape = own.chain(repeat_n(1, summed.len())).chain(item.row());
+                let shape: Vec<usize> = shape.collect();
+                // INVARIANT: axes of length 1 are added.
+                let sums = array.sum_axis(Axis(axis)).into_shape_with_order(shape);
+                sums.expect("as many elements")
             });
         }
         arrays

@@ -136,9 +136,16 @@ impl<T: Element> Loop for BackwardWork<'_, '_, '_, T> {
                     load(run.gradients[result], index, &places, gradient);
                 }
                 replay.run(formula);
-                for (input, rows) in of_steps.clone().zip(&mut *run.of_steps) {
-                    if let Some(rows) = rows {
-                        write(rows, step, &places, replay.result(input));
+                for (number, rows) in run.of_steps.iter_mut().enumerate() {
+                    let Some(rows) = rows else {
+                        continue;
+                    };
+                    let lanes = replay.result(states + number);
+                    if run.sums[number] {
+                        let length = run.lanes.length.min(places.end) - places.start;
+                        rows[[step, places.start / WIDTH]].write(sum_of_first(lanes, length));
+                    } else {
+                        write(rows, step, &places, lanes);
                     }
                 }
                 if run.wants_shared {
@@ -212,4 +219,29 @@ fn write<T: Element>(
     {
         element.write(*lane);
     }
+}
+
+/// Returns the sum of the first lanes.
+#[inline(always)]
+fn sum_of_first<T: Element>(lanes: &[T; WIDTH], length: usize) -> T {
+    if length == WIDTH {
+        return sum(lanes);
+    }
+    let mut whole = *lanes;
+    whole[length..].fill(T::zero());
+    sum(&whole)
+}
+
+/// Returns the sum of lanes, in an order that vector registers have.
+#[inline(always)]
+fn sum<T: Element>(lanes: &[T; WIDTH]) -> T {
+    let mut sums = *lanes;
+    let mut half = WIDTH / 2;
+    while half > 0 {
+        for lane in 0..half {
+            sums[lane] += sums[lane + half];
+        }
+        half /= 2;
+    }
+    sums[0]
 }

@@ -1,5 +1,6 @@
 //! One pass through time, forward or backward, over lanes that are cut into blocks.
 
+use std::iter::repeat_n;
 use std::mem::{MaybeUninit, take};
 use std::ops::Range;
 
@@ -15,7 +16,6 @@ use super::source::{Source, Stream};
 use crate::element::Element;
 use crate::elementwise::Item;
 use crate::elementwise::evaluation::{BLOCK, LANES};
-use crate::elementwise::groups::MOST_AT_ONCE;
 use crate::elementwise::recorded::WIDTH;
 use crate::parallel::{each_part, shares, worth};
 
@@ -34,7 +34,19 @@ pub(super) enum Kind {
 pub(super) struct Slot<T> {
     pub(super) has_steps: bool,
     pub(super) item: Item,
+    /// The leading axes of lanes that the result keeps, if those of the others are summed as they are computed: it then has
+    /// the sum of each [`WIDTH`] lanes, whose order does not depend on the number of threads.
+    pub(super) kept: Option<usize>,
     pub(super) elements: Vec<T>,
+}
+
+/// Returns how many lanes, or sums of lanes, there are for some lanes.
+pub(super) fn columns(lanes: usize, are_summed: bool) -> usize {
+    if are_summed {
+        lanes.div_ceil(WIDTH)
+    } else {
+        lanes
+    }
 }
 
 /// What is computed.
@@ -71,12 +83,13 @@ struct Block {
 }
 
 impl Block {
-    /// Returns the blocks of a range. Only the last one is not whole registers.
-    fn all(lanes: Range<usize>) -> impl Iterator<Item = Self> {
+    /// Returns the blocks of a range. Only the last one is not whole registers; a replay has whole rows before it.
+    fn all(lanes: Range<usize>, is_replayed: bool) -> impl Iterator<Item = Self> {
         let mut start = lanes.start;
         std::iter::from_fn(move || {
             let length = match lanes.end - start {
                 0 => return None,
+                rest if is_replayed => rest.min(BLOCK),
                 rest @ ..LANES => rest,
                 rest => (rest - rest % LANES).min(BLOCK),
             };
@@ -129,17 +142,23 @@ impl<T: Element> Pass<'_, T> {
     ) {
         let (width, steps) = (self.recurrence.width(), self.recurrence.steps);
         let (mut filled, mut is_there) = (Vec::new(), Vec::new());
+        // Of all numbers.
+        let mut are_summed = Vec::new();
         for (slot, item) in slots {
-            is_there.extend((0..item.numbers()).map(|_| slot.is_some()));
+            let is_summed = slot.as_ref().is_some_and(|slot| slot.kept.is_some());
+            is_there.extend(repeat_n(slot.is_some(), item.numbers()));
+            are_summed.extend(repeat_n(is_summed, item.numbers()));
             if let Some(slot) = slot {
                 let rows = if slot.has_steps { steps } else { 1 };
                 filled.push((slot, rows));
             }
         }
         is_there.push(saved.is_some());
+        are_summed.push(false);
         filled.extend(saved);
         let views = filled.iter_mut().flat_map(|(slot, rows)| {
-            let shape = [*rows, width, slot.item.numbers()];
+            let columns = columns(width, slot.kept.is_some());
+            let shape = [*rows, columns, slot.item.numbers()];
             let room = &mut slot.elements.spare_capacity_mut()[..shape.iter().product()];
             // INVARIANT: an element for each.
             let mut view = ArrayViewMut3::from_shape(shape, room).expect("an element for each");
@@ -155,14 +174,14 @@ impl<T: Element> Pass<'_, T> {
         let parts: Vec<Part<'_, T>> = shares(width, unit, at_least)
             .into_iter()
             .map(|lanes| {
-                let mut pieces = take(&mut rest).into_iter().map(|whole| {
-                    let (piece, after) = whole.split_at(Axis(1), lanes.len());
+                let mut wholes = take(&mut rest).into_iter();
+                let of = |(&is_there, &is_summed)| {
+                    let whole = if is_there { wholes.next()? } else { None? };
+                    let (piece, after) = whole.split_at(Axis(1), columns(lanes.len(), is_summed));
                     rest.push(after);
-                    piece
-                });
-                let of = |&is_there: &bool| if is_there { pieces.next() } else { None };
-                let mut results: Vec<_> = is_there.iter().map(of).collect();
-                drop(pieces);
+                    Some(piece)
+                };
+                let mut results: Vec<_> = is_there.iter().zip(&are_summed).map(of).collect();
                 let checkpoints = results.pop().flatten();
                 Part {
                     lanes,
@@ -172,19 +191,20 @@ impl<T: Element> Pass<'_, T> {
             })
             .collect();
         drop(rest);
-        each_part(parts, |part| self.part(part));
-        for (Slot { elements, item, .. }, rows) in filled {
+        each_part(parts, |part| self.part(part, &are_summed));
+        for (slot, rows) in filled {
+            let columns = columns(width, slot.kept.is_some());
             // SAFETY: the parts have written to all elements: the loops all rows of outputs and of derivatives with
             // respect to steps, since they have computed all steps, and the blocks all other rows.
             #[expect(unsafe_code, reason = "see above")]
             unsafe {
-                elements.set_len(rows * width * item.numbers());
+                slot.elements.set_len(rows * columns * slot.item.numbers());
             }
         }
     }
 
     /// Fills the results of some lanes.
-    fn part(&self, mut part: Part<'_, T>) {
+    fn part(&self, mut part: Part<'_, T>, are_summed: &[bool]) {
         let empty = |count| {
             let mut buffers = Vec::new();
             buffers.resize_with(count, Vec::new);
@@ -198,11 +218,16 @@ impl<T: Element> Pass<'_, T> {
             replays: Replays::new(),
         };
         let (counts, first) = (self.recurrence.loops.counts(), part.lanes.start);
-        for block in Block::all(part.lanes.clone()) {
-            let columns = block.start - first..block.start - first + block.length;
-            let mut slices = part.results.iter_mut().map(|rows| {
-                let rows = rows.as_mut()?;
-                Some(rows.slice_mut(s![.., columns.clone()]))
+        let before = 2 * counts.states + counts.outputs;
+        let of_steps = before * self.components..(before + counts.steps) * self.components;
+        let sums = are_summed.get(of_steps).unwrap_or(&[]);
+        for block in Block::all(part.lanes.clone(), self.is_replayed()) {
+            let lanes = block.start - first..block.start - first + block.length;
+            let all = part.results.iter_mut().zip(are_summed);
+            let mut slices = all.map(|(rows, &is_summed)| {
+                let start = columns(lanes.start, is_summed);
+                let end = start + columns(lanes.len(), is_summed);
+                Some(rows.as_mut()?.slice_mut(s![.., start..end]))
             });
             let mut next = |count| slices.by_ref().take(self.components * count).collect();
             let mut results = Results {
@@ -216,7 +241,7 @@ impl<T: Element> Pass<'_, T> {
                 let mut row = 0;
                 self.forward(block, &mut buffers, &mut results, |state| {
                     if let Some(saved) = &mut part.checkpoints {
-                        let mut saved = saved.slice_mut(s![row, columns.clone()]);
+                        let mut saved = saved.slice_mut(s![row, lanes.clone()]);
                         for (element, computed) in saved.iter_mut().zip(state) {
                             *element = MaybeUninit::new(*computed);
                         }
@@ -224,14 +249,14 @@ impl<T: Element> Pass<'_, T> {
                     }
                 });
             } else {
-                self.backward(block, &mut buffers, &mut results);
+                self.backward(block, &mut buffers, &mut results, sums);
             }
         }
     }
 
     /// Returns whether the formula has so many numbers that it is recorded and replayed.
     fn is_replayed(&self) -> bool {
-        self.components == 1 && self.recurrence.loops.counts().inputs() > MOST_AT_ONCE
+        self.recurrence.is_replayed(self.order)
     }
 
     /// Returns the number of states of all components.
@@ -326,8 +351,14 @@ impl<T: Element> Pass<'_, T> {
         write(&states, &mut results.last_states);
     }
 
-    /// Computes the derivatives.
-    fn backward(&self, block: Block, buffers: &mut Buffers<T>, results: &mut Results<'_, T>) {
+    /// Computes the derivatives; of those with respect to steps, some are `sums` of lanes.
+    fn backward(
+        &self,
+        block: Block,
+        buffers: &mut Buffers<T>,
+        results: &mut Results<'_, T>,
+        sums: &[bool],
+    ) {
         let counts = self.recurrence.loops.counts();
         let steps = self.recurrence.steps;
         let is_known = self.saved.is_some() || steps <= segment(steps);
@@ -374,6 +405,7 @@ impl<T: Element> Pass<'_, T> {
                     gradients: &gradients,
                     adjoints: &mut adjoints,
                     of_steps: &mut results.of_steps,
+                    sums,
                     wants_shared: self.wants_shared,
                     of_shared: &mut of_chunk,
                     replays: &mut buffers.replays,

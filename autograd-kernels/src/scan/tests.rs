@@ -5,6 +5,7 @@ use ndarray::{ArrayD, ArrayViewD, Axis, IxDyn};
 use super::*;
 use crate::element::real::{Literal, Real};
 use crate::elementwise::{Elements, Formula, Item, Place};
+use crate::loops::sum::sum_to;
 use crate::parallel::set_threads;
 use crate::testing::numbers;
 
@@ -63,6 +64,52 @@ impl Formula<6, 3> for Rows {
         f64: Literal<R>,
     {
         Mixed.at(&(), at, inputs)
+    }
+}
+
+/// [`Mixed`] with a branch.
+struct Branched;
+
+impl Formula<6, 3> for Branched {
+    type Entries = ();
+
+    fn entries(&self, _: Elements) {}
+
+    #[inline(always)]
+    fn at<R: Real>(&self, (): &(), at: Place, [u, v, x, y, a, b]: [R; 6]) -> [R; 3]
+    where
+        f64: Literal<R>,
+    {
+        let u = if u > 0.4 { 0.9 * u } else { u * u };
+        Mixed.at(&(), at, [u, v, x, y, a, b])
+    }
+}
+
+/// [`Branched`] with the sums of so many numbers that the formula is replayed.
+struct Many;
+
+impl Formula<14, 3> for Many {
+    type Entries = ();
+
+    const INPUTS: &'static [Item] = &[
+        Item::Number,
+        Item::Number,
+        Item::Row(5),
+        Item::Row(5),
+        Item::Number,
+        Item::Number,
+    ];
+
+    fn entries(&self, _: Elements) {}
+
+    #[inline(always)]
+    fn at<R: Real>(&self, (): &(), at: Place, inputs: [R; 14]) -> [R; 3]
+    where
+        f64: Literal<R>,
+    {
+        let [u, v, x @ .., a, b] = inputs;
+        let sum = |numbers: &[R]| numbers.iter().copied().sum();
+        Branched.at(&(), at, [u, v, sum(&x[..5]), sum(&x[5..]), a, b])
     }
 }
 
@@ -419,6 +466,80 @@ fn rows_are_numbers() {
     }
 }
 
+/// Returns the inputs of [`Many`], and those of [`Branched`]; those of steps are broadcast from these lanes.
+fn many(steps: usize, lanes: &[usize], of_steps: [&[usize]; 2]) -> [Vec<ArrayD<f64>>; 2] {
+    let mut few = inputs(steps, lanes, 0.0);
+    let mut many = few.clone();
+    for (index, own) in of_steps.into_iter().enumerate() {
+        let shape = [&[steps], own, &[5]].concat();
+        let rows = numbers(IxDyn(&shape), index as f64) * 0.3;
+        few[2 + index] = rows.sum_axis(Axis(rows.ndim() - 1));
+        many[2 + index] = rows;
+    }
+    [many, few]
+}
+
+#[test]
+fn what_is_replayed_is_what_dual_numbers_compute() {
+    let of_steps: [([usize; 2], [&[usize]; 2]); 6] = [
+        ([1, 33], [&[1, 33], &[33]]),
+        ([5, 20], [&[1, 1], &[1]]),
+        ([3, 64], [&[3, 1], &[64]]),
+        ([3, 60], [&[3, 1], &[1, 60]]),
+        ([4, 75], [&[4, 75], &[1, 1]]),
+        ([2, 0], [&[2, 1], &[1, 1]]),
+    ];
+    for ((lanes, of_steps), steps) in of_steps.into_iter().zip([1, 2, 40, 23, 101, 3]) {
+        for is_reversed in [false, true] {
+            let few = Recurrence {
+                loops: &Scans::<_, 6, 3, 2, 2>(Branched),
+                steps,
+                lanes: &lanes,
+                is_reversed,
+            };
+            let replayed = Recurrence {
+                loops: &Scans::<_, 14, 3, 2, 10>(Many),
+                ..few
+            };
+            let gradients = gradients(steps, &lanes, 1.0);
+            let [x, x_few] = many(steps, &lanes, of_steps);
+            let found = values(&replayed, &x);
+            let expected = values(&few, &x_few);
+            assert_eq!(found, expected);
+            let found = first(&replayed, &x, &gradients, true);
+            assert_eq!(found, first(&replayed, &x, &gradients, false));
+            let expected = first(&few, &x_few, &gradients, true);
+            for (index, (found, expected)) in found.iter().zip(&expected).enumerate() {
+                let is_row = (2..4).contains(&index);
+                let found = match is_row {
+                    true => found.index_axis(Axis(3), 4),
+                    false => found.view(),
+                };
+                // Summed to the same lanes.
+                let expected: ArrayD<f64> = sum_to(&expected.view(), found.shape());
+                for (found, expected) in found.iter().zip(&expected) {
+                    assert_close(*found, *expected, &format!("{lanes:?} {index}"));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn replayed_derivatives_of_what_is_broadcast_are_summed() {
+    let lanes = [4, 64];
+    let [x, _] = many(7, &lanes, [&[4, 1], &[1, 64]]);
+    let replayed = Recurrence {
+        loops: &Scans::<_, 14, 3, 2, 10>(Many),
+        steps: 7,
+        lanes: &lanes,
+        is_reversed: false,
+    };
+    let found = first(&replayed, &x, &gradients(7, &lanes, 1.0), true);
+    assert_eq!(found[2].shape(), [7, 4, 1, 5]);
+    assert_eq!(found[3].shape(), [7, 4, 64, 5]);
+}
+
 #[test]
 fn at_most_two_roots_of_states() {
     for steps in 0..2000_usize {
@@ -434,9 +555,15 @@ fn bits_do_not_depend_on_the_number_of_threads() {
     let (steps, lanes) = (400, &[1003][..]);
     let recurrence = mixed(steps, lanes, false);
     let all = [inputs(steps, lanes, 0.0), gradients(steps, lanes, 1.0)].concat();
+    let replayed = Recurrence {
+        loops: &Scans::<_, 14, 3, 2, 10>(Many),
+        ..recurrence
+    };
+    let [many, _] = many(steps, lanes, [lanes, &[1]]);
     let mut found = Vec::new();
     for threads in 1..=3 {
         set_threads(threads);
+        let gradients = &all[6..];
         let wanted = [&[true; 6][..], &[false; 3]].concat();
         let both = [&all[..], &all].concat();
         let of_both = [&[true; 9][..], &wanted].concat();
@@ -447,6 +574,10 @@ fn bits_do_not_depend_on_the_number_of_threads() {
                 .collect(),
             recurrence.backward(1, &views(&all), &wanted, None),
             recurrence.backward(2, &views(&both), &of_both, None),
+            first(&replayed, &many, gradients, true)
+                .into_iter()
+                .map(Some)
+                .collect(),
         ]);
     }
     set_threads(available_parallelism().map_or(1, usize::from));
