@@ -5,10 +5,10 @@ use std::iter::repeat_n;
 use std::marker::PhantomData;
 use std::ops::Range;
 
+use super::counts::ScanCounts;
 use super::forward::Values;
 use super::lanes::{Lanes, Rows, block, block_mut, replace};
-use super::loops::ScanCounts;
-use super::replayed::Replays;
+use super::replays::Replays;
 use super::source::Stream;
 use crate::element::Element;
 use crate::element::number::Number;
@@ -230,6 +230,7 @@ struct Derivatives<T: Copy, D: Order, const I: usize, const S: usize> {
 }
 
 impl<T: Element, D: Order, const I: usize, const S: usize> Derivatives<T, D, I, S> {
+    #[expect(clippy::unnecessary_box_returns, reason = "it does not fit the stack")]
     fn zeros() -> Box<Self> {
         let mut room = Box::<Self>::new_uninit();
         // SAFETY: it has arrays of floats alone, or of room for them, which are zeros or anything where all bytes are 0.

@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use super::lanes::{Lanes, Rows, block, block_mut, replace};
-use super::replayed::Replays;
+use super::replays::Replays;
 use super::source::Stream;
 use crate::element::Element;
 use crate::element::number::Number;

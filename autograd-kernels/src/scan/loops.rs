@@ -1,6 +1,7 @@
 //! The loops of a formula as a trait object.
 
 use super::backward::{AllOf, Backward, BackwardWork, Gradients};
+use super::counts::ScanCounts;
 use super::forward::{Forward, ForwardWork, Values};
 use super::replayed;
 use crate::element::Element;
@@ -16,24 +17,6 @@ const ORDER: usize = 2;
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Scans<F, const I: usize, const O: usize, const S: usize, const X: usize>(pub F);
-
-/// The number of inputs and results of each kind, as numbers.
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug)]
-pub struct ScanCounts {
-    pub states: usize,
-    pub steps: usize,
-    pub shared: usize,
-    /// The outputs of each step, without the new states.
-    pub outputs: usize,
-}
-
-impl ScanCounts {
-    /// Returns the number of inputs.
-    pub(super) fn inputs(&self) -> usize {
-        self.states + self.steps + self.shared
-    }
-}
 
 /// The loops of some formula over steps.
 #[doc(hidden)]

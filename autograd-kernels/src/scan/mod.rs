@@ -27,16 +27,19 @@
 )]
 
 mod backward;
+mod counts;
 mod forward;
 mod lanes;
 mod loops;
 mod recurrence;
 mod replayed;
+mod replays;
 mod run;
 mod segments;
 mod source;
 
-pub use loops::{ScanCounts, ScanLoops, Scans};
+pub use counts::ScanCounts;
+pub use loops::{ScanLoops, Scans};
 pub use recurrence::Recurrence;
 pub use segments::Checkpoints;
 

@@ -234,7 +234,7 @@ impl<T: Element> Recurrence<'_, T> {
         let repeated = self.lanes.iter().rev().take_while(is_repeated).count();
         let kept = self.lanes.len() - repeated;
         let summed: usize = self.lanes[kept..].iter().product();
-        let are_whole = summed % WIDTH == 0 || summed == self.width();
+        let are_whole = summed.is_multiple_of(WIDTH) || summed == self.width();
         (summed > 1 && are_whole).then_some(kept)
     }
 

@@ -3,30 +3,13 @@
 use std::ops::Range;
 
 use super::backward::Backward;
+use super::counts::ScanCounts;
 use super::forward::Forward;
 use super::lanes::{Rows, block, block_mut};
-use super::loops::ScanCounts;
 use super::source::Stream;
 use crate::element::Element;
 use crate::elementwise::recorded::{Replay, Replayed, Row, WIDTH, Wanted};
 use crate::loops::wide::{Loop, compiled};
-
-/// The replays of a formula, which all blocks of lanes use.
-#[derive(Debug)]
-pub(super) struct Replays<T> {
-    /// Of the results, and of the states alone.
-    forward: [Option<Replay<T>>; 2],
-    backward: Option<Replay<T>>,
-}
-
-impl<T> Replays<T> {
-    pub(super) fn new() -> Self {
-        Self {
-            forward: [None, None],
-            backward: None,
-        }
-    }
-}
 
 /// Computes some steps.
 pub(super) fn forward<T: Element>(
@@ -209,7 +192,9 @@ fn write<T: Element>(
     let mut row = rows.row_mut(step);
     let places = places.start..row.len().min(places.end);
     if let Some(row) = row.as_slice_mut() {
-        row[places.clone()].write_copy_of_slice(&lanes[..places.len()]);
+        for (element, lane) in row[places].iter_mut().zip(lanes) {
+            element.write(*lane);
+        }
         return;
     }
     for (element, lane) in row

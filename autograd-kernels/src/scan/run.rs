@@ -10,7 +10,7 @@ use super::backward::Backward;
 use super::forward::Forward;
 use super::lanes::{Lanes, Rows};
 use super::recurrence::Recurrence;
-use super::replayed::Replays;
+use super::replays::Replays;
 use super::segments::{CHUNK, chunks, segment, segments};
 use super::source::{Source, Stream};
 use crate::element::Element;

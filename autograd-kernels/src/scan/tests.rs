@@ -511,9 +511,10 @@ fn what_is_replayed_is_what_dual_numbers_compute() {
             let expected = first(&few, &x_few, &gradients, true);
             for (index, (found, expected)) in found.iter().zip(&expected).enumerate() {
                 let is_row = (2..4).contains(&index);
-                let found = match is_row {
-                    true => found.index_axis(Axis(3), 4),
-                    false => found.view(),
+                let found = if is_row {
+                    found.index_axis(Axis(3), 4)
+                } else {
+                    found.view()
                 };
                 // Summed to the same lanes.
                 let expected: ArrayD<f64> = sum_to(&expected.view(), found.shape());

@@ -26,8 +26,8 @@ type Run<T> = fn(Operands<'_, T>);
 pub(super) struct Operands<'a, T> {
     /// The rows that were computed before.
     pub(super) rows: &'a [Row<T>],
-    /// The numbers of the operands' rows.
-    pub(super) operands: &'a [u32],
+    /// The numbers of the rows that are operands.
+    pub(super) places: &'a [u32],
     pub(super) results: &'a mut [Row<T>],
     pub(super) parameter: i32,
 }
@@ -110,13 +110,13 @@ impl<T: Element, F: OfOne, const N: usize> Loop for One<'_, T, F, N> {
         }
         let Operands {
             rows,
-            operands,
+            places,
             results,
             parameter,
         } = self.0;
-        let (values, slopes) = results.split_at_mut(operands.len());
+        let (values, slopes) = results.split_at_mut(places.len());
         let mut slopes = slopes.iter_mut();
-        for (x, value) in operands.iter().zip(values) {
+        for (x, value) in places.iter().zip(values) {
             let slope = if N == 1 { slopes.next() } else { None };
             each::<T, F, N>(&rows[*x as usize], value, slope, parameter);
         }
@@ -158,18 +158,18 @@ impl<T: Element, F: OfTwo, const X: bool, const Y: bool> Loop for Two<'_, T, F, 
         }
         let Operands {
             rows,
-            operands,
+            places,
             results,
             ..
         } = self.0;
-        let (operands, _) = operands.as_chunks::<2>();
-        let (values, slopes) = results.split_at_mut(operands.len());
-        let (of_x, of_y) = slopes.split_at_mut(if X { operands.len() } else { 0 });
+        let (places, _) = places.as_chunks::<2>();
+        let (values, slopes) = results.split_at_mut(places.len());
+        let (of_x, of_y) = slopes.split_at_mut(if X { places.len() } else { 0 });
         let (mut of_x, mut of_y) = (of_x.iter_mut(), of_y.iter_mut());
         // Where there are no slopes.
         let mut unused = [Row([T::zero(); WIDTH]); 2];
         let [no_x, no_y] = &mut unused;
-        for ([x, y], value) in operands.iter().zip(values) {
+        for ([x, y], value) in places.iter().zip(values) {
             let (x, y) = (&rows[*x as usize], &rows[*y as usize]);
             let of_x = of_x.next().unwrap_or(no_x);
             let of_y = of_y.next().unwrap_or(no_y);

@@ -264,7 +264,7 @@ impl<T: Element> Loop for Run<'_, T> {
                 }
                 Code::Function(function, variables) => function.run(variables)(Operands {
                     rows,
-                    operands,
+                    places: operands,
                     results,
                     parameter: function.parameter,
                 }),

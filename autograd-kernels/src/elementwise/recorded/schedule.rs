@@ -60,17 +60,13 @@ impl Schedule {
     pub(super) fn operands<T>(&self, nodes: &[Node<T>], node: usize) -> Vec<usize> {
         let mut last = node;
         let mut operands = Vec::new();
-        loop {
-            let [first, terms @ ..] = nodes[last].operands() else {
-                break;
-            };
+        while let [first, terms @ ..] = nodes[last].operands() {
             operands.extend(terms.iter().rev());
-            if self.is_inner[*first] {
-                last = *first;
-            } else {
+            if !self.is_inner[*first] {
                 operands.push(*first);
                 break;
             }
+            last = *first;
         }
         operands.reverse();
         operands
