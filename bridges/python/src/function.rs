@@ -111,6 +111,13 @@ impl Function {
         self.entry.signature.elementwise
     }
 
+    /// Returns whether the function is a scan, of which lanes broadcast as elements do.
+    #[getter]
+    fn scan(&self) -> bool {
+        let mut inputs = self.entry.signature.inputs.iter();
+        inputs.any(|input| input.step)
+    }
+
     /// Returns the lengths of the rows that an elementwise function takes and returns: of the arguments that are tensors,
     /// and of the outputs.
     #[getter]

@@ -105,8 +105,16 @@ class Tangents:
 
     @property
     def rows(self):
-        inputs, outputs = self.call.rows
-        return [*inputs, *(row for row, is_given in zip(inputs, self.direction) if is_given)], [*outputs, *outputs]
+        return self.of_tensors(self.call.rows)
+
+    @property
+    def steps(self):
+        return self.of_tensors(self.call.steps)
+
+    def of_tensors(self, each):
+        """Returns what there is for each array and each output, from what there is for those of the call."""
+        inputs, outputs = each
+        return [*inputs, *(one for one, is_given in zip(inputs, self.direction) if is_given)], [*outputs, *outputs]
 
 
 class Gradients:
@@ -139,8 +147,16 @@ class Gradients:
 
     @property
     def rows(self):
-        inputs, outputs = self.call.rows
-        return [*inputs, *(row for row, is_given in zip(outputs, self.given) if is_given)], inputs
+        return self.of_tensors(self.call.rows)
+
+    @property
+    def steps(self):
+        return self.of_tensors(self.call.steps)
+
+    def of_tensors(self, each):
+        """Returns what there is for each array and each output, from what there is for those of the call."""
+        inputs, outputs = each
+        return [*inputs, *(one for one, is_given in zip(outputs, self.given) if is_given)], inputs
 
 
 def gradients_of(call, arrays, grads, needed):

@@ -98,7 +98,7 @@ def of_outputs(call, arrays, dtype, broadcast, require):
     raises an error, with the text that its second argument returns, unless the first is true.
     """
     function = call.function
-    if function.elementwise or any(call.steps[0]):
+    if function.elementwise or function.scan:
         return broadcasted(call, arrays, dtype, broadcast, require)
     shapes = declared(function)
     if shapes is None or not arrays:

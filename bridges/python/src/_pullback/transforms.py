@@ -88,31 +88,39 @@ def can_broadcast(call):
     """Returns whether examples are another axis of elements: not if a value has an entry for each element."""
     function = call.function
     values = (call.arguments[place] for place in range(len(call.arguments)) if place not in function.places)
-    return function.elementwise and all(isinstance(value, (bool, int, float, str, type(None))) for value in values)
+    of_lanes = function.elementwise or function.scan
+    return of_lanes and all(isinstance(value, (bool, int, float, str, type(None))) for value in values)
 
 
 def broadcast(call, tensors, axes, count, run):
-    """Returns the outputs of an elementwise function by one call, in which examples are the first axis."""
-    inputs, outputs = call.rows
-    # The number of axes without those of examples and of rows.
-    ranks = [x.ndim - (axis is not None) - (row is not None) for x, axis, row in zip(tensors, axes, inputs)]
+    """Returns the outputs of an elementwise function or of a scan by one call, in which examples are the first axis but
+    for that of steps.
+    """
+    rows, steps = call.rows[0], call.steps[0]
+    # The number of axes without those of examples, of steps and of rows.
+    ranks = [
+        x.ndim - (axis is not None) - has_steps - (row is not None)
+        for x, axis, row, has_steps in zip(tensors, axes, rows, steps)
+    ]
     most = max(ranks[: call.base.count])
     # Derivatives have the shapes of tensors and outputs, and so these have the axis of examples.
     is_plain = isinstance(call, Call)
     aligned, shapes = [], []
-    for x, axis, rank in zip(tensors, axes, ranks):
+    for x, axis, rank, has_steps in zip(tensors, axes, ranks, steps):
         if axis is not None:
-            x = x.movedim(axis, 0)
+            x = x.movedim(axis, int(has_steps))
         elif not is_plain:
-            x = x.expand(count, *x.shape)
+            x = x.unsqueeze(int(has_steps)).expand(*x.shape[:has_steps], count, *x.shape[has_steps:])
         shapes.append(x.shape)
         if axis is not None or not is_plain:
-            x = x.reshape(count, *[1] * (most - rank), *x.shape[1:])
+            before = has_steps + 1
+            x = x.reshape(*x.shape[:before], *[1] * (most - rank), *x.shape[before:])
         aligned.append(x)
     found = run(call, aligned)
     if isinstance(call, Gradients):
         found = [grad if grad is None else grad.reshape(shape) for grad, shape in zip(found, shapes)]
-    return tuple(found), tuple(None if output is None else 0 for output in found)
+    axes = [int(has_steps) for has_steps in call.steps[1]]
+    return tuple(found), tuple(None if output is None else axis for output, axis in zip(found, axes))
 
 
 def of_gradients(call, tensors):
