@@ -74,6 +74,8 @@ FUNCTIONS = {
     "affine": (diffops.affine, (numbers(2, 3, 4), numbers(5, 4), numbers(5)), 1, False),
     "affine without bias": (diffops.affine, (numbers(3, 4), numbers(5, 4)), 1, False),
     "centered": (diffops.centered, (numbers(3, 2),), 1, False),
+    "normalized": (lambda x: diffops.normalized(x, True), (numbers(3, 2),), 1, False),
+    "normalized alone": (lambda x: diffops.normalized(x, False)[1], (numbers(3, 2),), 1, False),
     "lookup": (lambda x: diffops.lookup(x, GRID, GRID > 0, 2.0)[0], (numbers(4),), 1, False),
     "logarithm": (lambda x: diffops.logarithm(x, "2"), (numbers(3, low=0.5, high=2),), 1, False),
     "MulConstant": (lambda x: diffops.MulConstant(x, 2.5), (numbers(2, 3),), 1, False),
@@ -183,6 +185,28 @@ def test_jacobians_are_the_gradients_of_each_row(name):
     for place, x in enumerate(arguments):
         found = jnp.concatenate([jacobian.reshape(-1, *x.shape) for jacobian in each[place]])
         numpy.testing.assert_allclose(found, jnp.stack([row[place] for row in rows]), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, jax.jit])
+def test_outputs_may_be_missing(wrap):
+    x = numbers(3, 2)
+    lengths, directions = wrap(lambda x: diffops.normalized(x, True))(x)
+    numpy.testing.assert_allclose(lengths, jnp.linalg.norm(x, axis=1), rtol=1e-14)
+    missing, alone = wrap(lambda x: diffops.normalized(x, False))(x)
+    assert missing is None and (alone == directions).all()
+    missing, mapped = wrap(jax.vmap(lambda x: diffops.normalized(x, False)))(jnp.stack([x, x]))
+    assert missing is None and (mapped[1] == directions).all()
+    # Of the gradients of both outputs, and of that of one.
+    for given in (True, False):
+        ours = wrap(jax.grad(lambda x: sum((y**3).sum() for y in diffops.normalized(x, given) if y is not None)))(x)
+
+        def theirs(x):
+            lengths = jnp.linalg.norm(x, axis=1)
+            return ((x / lengths[:, None]) ** 3).sum() + given * (lengths**3).sum()
+
+        numpy.testing.assert_allclose(ours, jax.grad(theirs)(x), rtol=1e-12, atol=1e-14)
+    with pytest.raises(Exception, match="normalized: an output is missing, and was not when the program was traced"):
+        jax.block_until_ready(jax.jit(diffops.normalized)(x, jnp.asarray(False)))
 
 
 def test_vmap_of_a_scan_of_rows():

@@ -39,6 +39,7 @@ FUNCTIONS = {
     "a number": (diffops.MulConstant, [numbers(2, 3)], 2.5),
     "an array of indices": (diffops.pick, [numbers(4)], numpy.array([2, 0, 2])),
     "an output that is a number": (diffops.above_smallest, [numbers(5)]),
+    "an output left out": (diffops.normalized, [numbers(3, 2)], False),
     "`#[jvp]`": (diffops.Exp, [numbers(2, 3)]),
 }
 

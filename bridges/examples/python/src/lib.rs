@@ -2,10 +2,11 @@
 
 use pullback_fixtures::{
     Exp, MulConstant, above_smallest, affine, centered, gaussian, hamilton, leaky, linear,
-    logarithm, lookup, pick, polar, rows, scaled, selective, smooth, squash, transposed, tridiagonal, windows,
+    logarithm, lookup, normalized, pick, polar, rows, scaled, selective, smooth, squash,
+    transposed, tridiagonal, windows,
 };
 
 pullback_python::module! {
-    diffops: above_smallest, affine, centered, gaussian, hamilton, leaky, linear, logarithm, lookup(factor = 1.0), pick,
+    diffops: above_smallest, affine, centered, gaussian, hamilton, leaky, linear, logarithm, lookup(factor = 1.0), normalized, pick,
     polar, rows, scaled, selective, smooth, squash, transposed, tridiagonal, windows, Exp, MulConstant
 }

@@ -165,8 +165,19 @@ def gradients_of(call, arrays, grads, needed):
     return Gradients(call, len(arrays), given, needed), [*arrays, *(grad for grad in grads if grad is not None)]
 
 
-def tangents_of(call, arrays, tangents, run):
+def kinds_of(call, outputs):
+    """Returns for each output of a call whether it has a gradient; None for one that is not an array or is missing."""
+    if isinstance(call, Gradients):
+        return call.differentiable
+    if isinstance(call, Tangents):
+        kinds = kinds_of(call.call, outputs)
+        return [*kinds, *(kind for kind in kinds if kind is not None)]
+    return [None if output is None else kind for output, kind in zip(outputs, call.differentiable)]
+
+
+def tangents_of(call, kinds, arrays, tangents, run):
     """Returns the tangents of the outputs that are arrays, by `run` of a call on arrays. A tangent that is None is zero.
+    `kinds` are those of the outputs: see `kinds_of`.
 
     Those of gradients are gradients again: for y = f(x), the tangents of the gradients Jᵀg along those of x and of g
     are the gradients with respect to x of y and of its tangent Jt, whose gradients are the tangent of g, and g.
@@ -174,7 +185,7 @@ def tangents_of(call, arrays, tangents, run):
     direction = [tangent is not None for tangent in tangents]
     if not isinstance(call, Gradients):
         outputs = run(Tangents(call, direction), [*arrays, *(tangent for tangent in tangents if tangent is not None)])
-        return outputs[len(call.differentiable) :]
+        return outputs[len(kinds) :]
     inputs, count = call.call, call.inputs
     grads, along = iter(arrays[count:]), iter(tangents[count:])
     grads, along = zip(*[(next(grads), next(along)) if is_given else (None, None) for is_given in call.given])

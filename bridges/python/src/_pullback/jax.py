@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy
 
 from .call import returned
-from .xla import MOST, OPERAND, Call, bind
+from .xla import MOST, OPERAND, Call, bind, without_missing
 
 HALF = (jnp.float16, jnp.bfloat16)
 
@@ -35,7 +35,7 @@ def apply(call, arrays):
     outputs = bind(program, operands)
     if half:
         outputs = [output.astype(kind) if output.dtype == wide else output for output in outputs]
-    return returned(outputs)
+    return returned(without_missing(program, outputs))
 
 
 programs = {}  # by their texts

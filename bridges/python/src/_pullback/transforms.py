@@ -6,7 +6,7 @@ gradient, which runs the function again.
 
 import torch
 
-from .call import Call, Gradients, gradients_of, operators
+from .call import Call, Gradients, gradients_of, kinds_of, operators
 from .torch import along, arrays_of, is_mapped, needs_operator, outputs_of, untraced
 
 
@@ -24,21 +24,22 @@ class Node(torch.autograd.Function):
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(*tensors)
         ctx.save_for_forward(*tensors)
-        constant = [output for output, kind in zip(outputs, ctx.call.differentiable) if not kind]
+        ctx.kinds = kinds_of(ctx.call, outputs)
+        constant = [output for output, kind in zip(outputs, ctx.kinds) if not kind]
         ctx.mark_non_differentiable(*[output for output in constant if isinstance(output, torch.Tensor)])
 
     @staticmethod
     @untraced
     def backward(ctx, *grads):
         tensors = ctx.saved_tensors
-        grads = [grad for grad, kind in zip(grads, ctx.call.differentiable) if kind is not None]
+        grads = [grad for grad, kind in zip(grads, ctx.kinds) if kind is not None]
         call, tensors = gradients_of(ctx.call, tensors, grads, ctx.needs_input_grad[1:])
         return None, *Node.apply(call, *tensors)
 
     @staticmethod
     @untraced
     def jvp(ctx, call, *tangents):
-        return along(ctx.call, ctx.saved_tensors, tangents, lambda call, tensors: Node.apply(call, *tensors))
+        return along(ctx.call, ctx.kinds, ctx.saved_tensors, tangents, lambda call, tensors: Node.apply(call, *tensors))
 
     @staticmethod
     def vmap(info, in_dims, call, *tensors):
@@ -134,7 +135,9 @@ def of_gradients(call, tensors):
     tensors = [x if axis is None else torch._remove_batch_dim(x, depth, 1, 0) for x, axis in zip(tensors, axes)]
     count = next(len(x) for x, axis in zip(tensors, axes) if axis == 0)
     outputs, axes = mapped(call, tensors, axes, count, outputs_of)
-    return tuple(x if axis is None else torch._add_batch_dim(x, axis, depth) for x, axis in zip(outputs, axes))
+    # Forward mode needs this axis first in memory too.
+    outputs = [x if axis is None else x.movedim(axis, 0).contiguous() for x, axis in zip(outputs, axes)]
+    return tuple(x if axis is None else torch._add_batch_dim(x, 0, depth) for x, axis in zip(outputs, axes))
 
 
 def with_indices(call, tensors):

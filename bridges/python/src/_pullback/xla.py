@@ -101,12 +101,26 @@ class Call(Program):
             # Only a run of the function shows shapes that are not declared.
             ones = [numpy.ones(aval.shape, aval.dtype) for aval in tensors]
             found = calls.Call(function, tuple(sample))(ones, [False] * len(ones))[1]
-            outputs = [(numpy.shape(output), numpy.asarray(output).dtype) for output in found]
+            outputs = [
+                MISSING if output is None else (numpy.shape(output), numpy.asarray(output).dtype) for output in found
+            ]
         for place, (_, kind) in enumerate(outputs):
             if numpy.dtype(kind).kind not in "biuf":
-                raise TypeError(f"{function.name}: output {place} is None or a text, which a program of JAX cannot have")
+                raise TypeError(f"{function.name}: output {place} is a text, which a program of JAX cannot have")
         canonical = jax.dtypes.canonicalize_dtype
         return [(tuple(shape), canonical(kind)) for shape, kind in outputs]
+
+
+# The shape and the element type in place of an output that is None, which no optional output has.
+MISSING = (0,), "bool"
+
+
+def without_missing(program, outputs):
+    """Returns the outputs of a call with None for those that are missing."""
+    kinds = [stub for stub, _ in program.function.stubs[1]]
+    return [
+        None if kind.endswith("None") and output.dtype == MISSING[1] else output for kind, output in zip(kinds, outputs)
+    ]
 
 
 class Derivative(Program):
@@ -364,7 +378,8 @@ def differentiated(arrays, tangents, *, program):
                 f"{function.name}: `{operands[index]}` is a value, which has no gradient; pass "
                 f"`jax.lax.stop_gradient({operands[index]})`"
             )
-    found = push(program, list(arrays), tangents, [True] * len(outputs))
+    needed = [jnp.issubdtype(output.dtype, jnp.floating) for output in outputs]
+    found = push(program, list(arrays), tangents, needed)
     return outputs, [ad.Zero(output.aval.to_tangent_aval()) if tangent is None else tangent for output, tangent in zip(outputs, found)]
 
 

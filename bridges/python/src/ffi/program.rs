@@ -14,7 +14,7 @@ use super::text::{Argument, Step, read};
 use crate::argument::{Given, Value};
 use crate::function::{Failed, Function};
 use crate::marks::{among_all, chosen, spread};
-use crate::output::{self, Returned};
+use crate::output::Returned;
 use crate::panics;
 
 /// The functions of the module, by name.
@@ -61,6 +61,8 @@ struct Recorded {
     recording: Recording,
     inputs: Vec<bool>,
     outputs: Vec<bool>,
+    /// For each output of the program, whether the recording has it: it is a tensor that is not missing.
+    tensors: Vec<bool>,
 }
 
 /// The output of one example.
@@ -178,6 +180,8 @@ impl Program {
                     write(&tensor, result)
                 }
                 Output::Returned(Returned::Value(value)) => value.copy_to(result),
+                // As when the program was traced: see `MISSING` of `xla`.
+                Output::Returned(Returned::Missing) if result.bytes().is_empty() => Ok(()),
                 Output::Returned(Returned::Missing) => {
                     Err("an output is missing, and was not when the program was traced".to_owned())
                 }
@@ -280,7 +284,8 @@ impl Program {
         Ok(prepared(tensors)?)
     }
 
-    /// Returns the outputs of the last step that are needed; `None` for a gradient of zeros.
+    /// Returns the outputs of the last step that are needed; `None` for a gradient of zeros, and for an output of the
+    /// function that is not a tensor or is missing.
     fn derivatives(
         &self,
         steps: &[Step],
@@ -291,12 +296,14 @@ impl Program {
             Some((Step::Tangent { given, needed }, of)) => {
                 let tangents = tensors.split_off(given.len());
                 let tangents = spread(given, tangents);
+                let mut there = Vec::new();
                 let run = |tensors: &[AnyTensor]| {
                     let outputs = self.derivatives(of, values, tensors.to_vec())?;
+                    there = outputs.iter().map(Option::is_some).collect();
                     Ok(outputs.into_iter().flatten().collect())
                 };
                 let (_, found) = along::<Failed>(tensors, tangents, run)?;
-                Ok(chosen(needed, found).map(Some).collect())
+                Ok(chosen(needed, spread(&there, found)).collect())
             }
             Some((Step::Gradient { given, needed }, of)) => {
                 let grads = tensors.split_off(needed.len());
@@ -304,8 +311,12 @@ impl Program {
                 recorded.gradients(given, needed, grads.into_iter())
             }
             _ => {
-                let returned = self.call(values, &tensors)?;
-                Ok(output::tensors(&returned).map(Some).collect())
+                let returned = self.call(values, &tensors)?.into_iter();
+                let tensors = returned.map(|output| match output {
+                    Returned::Tensor(tensor) => Some(tensor),
+                    Returned::Missing | Returned::Value(_) => None,
+                });
+                Ok(tensors.collect())
             }
         }
     }
@@ -322,8 +333,7 @@ impl Program {
             let grads = tensors.split_off(needed.len());
             let all = vec![true; tensors.len()];
             let recorded = self.record(of, values, tensors, &all)?;
-            let grads = spread(&recorded.outputs, spread(given, grads)).into_iter();
-            let grads: Vec<_> = grads.map(Option::flatten).collect();
+            let grads = recorded.grads(given, grads);
             let needed = among_all(&recorded.inputs, needed);
             let known = grads.iter().map(Option::is_some);
             let inputs = recorded.inputs.iter().copied().chain(known).collect();
@@ -331,12 +341,15 @@ impl Program {
             return Ok(Recorded {
                 recording,
                 inputs,
+                tensors: needed.iter().filter(|needed| **needed).copied().collect(),
                 outputs: needed,
             });
         }
         let inputs = vec![true; tensors.len()];
+        let mut there = Vec::new();
         let run = |tensors: &[AnyTensor]| {
             let outputs = self.derivatives(steps, values, tensors.to_vec())?;
+            there = outputs.iter().map(Option::is_some).collect();
             Ok::<_, Failed>(outputs.into_iter().flatten().collect())
         };
         let (recording, outputs) = Recording::run(tensors, requires_grad, run)?;
@@ -344,11 +357,24 @@ impl Program {
             recording,
             inputs,
             outputs: vec![true; outputs.len()],
+            tensors: there,
         })
     }
 }
 
 impl Recorded {
+    /// Returns the gradients of the outputs of the recording, from those that `given` marks among the outputs of the
+    /// program.
+    fn grads(
+        &self,
+        given: &[bool],
+        grads: impl IntoIterator<Item = AnyTensor>,
+    ) -> Vec<Option<AnyTensor>> {
+        let grads = chosen(&self.tensors, spread(given, grads));
+        let grads = spread(&self.outputs, grads).into_iter();
+        grads.map(Option::flatten).collect()
+    }
+
     /// Returns the gradients of the inputs that `needed` marks, from those of the outputs that `given` marks.
     fn gradients(
         &self,
@@ -356,10 +382,10 @@ impl Recorded {
         needed: &[bool],
         grads: impl Iterator<Item = AnyTensor>,
     ) -> Result<Vec<Option<AnyTensor>>, Failed> {
-        let grads = spread(&self.outputs, spread(given, grads)).into_iter();
         let needed = among_all(&self.inputs, needed);
-        let grads = grads.map(Option::flatten).collect();
-        let found = self.recording.gradients(grads, &needed)?;
+        let found = self
+            .recording
+            .gradients(self.grads(given, grads), &needed)?;
         Ok(chosen(&needed, found).collect())
     }
 }
