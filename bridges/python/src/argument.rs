@@ -102,11 +102,23 @@ pub(crate) const fn dtype(element: ElementType) -> &'static str {
     }
 }
 
+/// Returns the text for a tensor of an element type that a function does not take.
+pub(crate) fn wrong_type(name: &str, expected: &str, found: &str) -> String {
+    let (method, with) = match expected {
+        "float64" => ("double", " with `jax_enable_x64`"),
+        _ => ("float", ""),
+    };
+    format!(
+        "`{name}` must be {expected}, not {found}; pass `{name}.{method}()` in PyTorch, `{name}.astype(\"{expected}\")` \
+         in NumPy and in JAX{with}"
+    )
+}
+
 fn typed<T: Element, D: Dimension>(place: &Place, tensors: &[AnyTensor]) -> PyResult<Tensor<T, D>> {
     let (name, tensor) = (place.name, &tensors[place.index]);
     let found = tensor.to_tensor::<T>().ok_or_else(|| {
         let (expected, found) = (dtype(T::TYPE), dtype(tensor.element_type()));
-        PyTypeError::new_err(format!("`{name}` must be {expected}, not {found}"))
+        PyTypeError::new_err(wrong_type(name, expected, found))
     })?;
     found
         .into_dimensionality()

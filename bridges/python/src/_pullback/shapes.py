@@ -145,7 +145,7 @@ def checked_kinds(call, arrays, dtype):
     for name, array in zip(names, arrays):
         kind, axes = expected[name]
         if dtype(array) != kind:
-            raise TypeError(f"{call.name}: `{name}` must be {kind}, not {dtype(array)}")
+            function.other_type(name, kind, dtype(array))
         if axes is not None and axes != len(array.shape):
             plural = "axis" if axes == 1 else "axes"
             raise ValueError(f"{call.name}: `{name}` must have {axes} {plural}, not the shape {shown(array.shape)}")
