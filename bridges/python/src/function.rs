@@ -1,5 +1,8 @@
 //! A function, as the modules of `_pullback` call it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
 use pullback::catalogue::Entry;
 use pullback::{AnyTensor, ElementType, Error, ErrorKind, Order, Shape, foreign};
 use pyo3::exceptions::{PyNotImplementedError, PyRuntimeError, PyTypeError, PyValueError};
@@ -8,14 +11,14 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyTuple};
 
-use crate::argument::{Given, Value, dtype};
+use crate::argument::{Given, Value, dtype, wrong_type};
 use crate::dlpack::Memory;
 use crate::export::{Prepared, Variant, element_types};
 use crate::marks::spread;
 use crate::output::{self, Returned};
 use crate::recording::Recording;
 use crate::torch::Torch;
-use crate::{array, panics, torch};
+use crate::{array, panics, signals, torch};
 
 /// A function, for the element types that it has a variant for.
 #[pyclass(frozen)]
@@ -26,6 +29,8 @@ pub(crate) struct Function {
     pub(crate) variants: [Option<Variant>; 2],
     /// Makes a node of PyTorch's graph.
     pub(crate) node: PyOnceLock<Py<PyAny>>,
+    /// Whether a call took long: see [`signals`].
+    pub(crate) was_long: AtomicBool,
 }
 
 /// The arrays of a call, without the optional ones that are `None`.
@@ -179,6 +184,17 @@ impl Function {
         Ok((tensors.collect(), outputs.collect()))
     }
 
+    /// Raises an error for `name`, which has elements of the type `found` and must have those of `expected`.
+    fn other_type(&self, name: &str, expected: &str, found: &str) -> PyResult<()> {
+        Err(match found {
+            "float32" | "float64" => self.wrong_type(name, expected, found),
+            _ => PyTypeError::new_err(format!(
+                "{}: `{name}` must be {expected}, not {found}",
+                self.name
+            )),
+        })
+    }
+
     /// Reads the values among `arguments`, for the errors of those that are wrong.
     fn check_values(&self, py: Python<'_>, arguments: &Bound<'_, PyTuple>) -> PyResult<()> {
         let arguments: Vec<Bound<'_, PyAny>> = arguments.iter().collect();
@@ -237,11 +253,16 @@ impl Function {
         }
         let prepared = self.prepared(py, &names, &tensors, &given)?;
         let call = Tensors { names, tensors };
+        let elements = call.tensors.iter();
+        let elements = elements
+            .map(|tensor| tensor.shape().iter().product::<usize>())
+            .sum();
+        let is_long = self.is_long(elements);
         let (recording, returned, outputs) =
-            self.run_on(py, call, prepared, &requires_grad, &directions)?;
+            self.run_on(py, call, prepared, &requires_grad, directions, is_long)?;
         let write = |tensor| array::write(py, tensor);
         let (outputs, differentiable) = given_back(py, &recording, returned, outputs, write)?;
-        let recording = self.recording(recording, &requires_grad, &differentiable);
+        let recording = self.recording(recording, &requires_grad, &differentiable, elements);
         Ok((recording, outputs, differentiable))
     }
 
@@ -266,7 +287,12 @@ impl Function {
         let Some(plain) = this.plain(torch, &arguments)? else {
             return refused();
         };
-        if plain.objects.is_empty() || !torch.is_plain(py)? {
+        let mut elements = plain.memories.iter().map(|memory| memory.element);
+        // Python's words for a type that the function does not have, which it converts under `autocast`.
+        if plain.objects.is_empty()
+            || elements.any(|element| this.variant_of(element).is_none())
+            || !torch.is_plain(py)?
+        {
             return refused();
         }
         let mut requires_grad = vec![false; plain.objects.len()];
@@ -275,11 +301,13 @@ impl Function {
                 *requires_grad = object.getattr(intern!(py, "requires_grad"))?.is_truthy()?;
             }
         }
-        let (tensors, names) = (this.tensors(&plain)?, plain.names);
+        let elements = plain.memories.iter().map(Memory::len).sum();
+        let is_long = this.is_long(elements);
+        let (tensors, names) = (this.tensors(&plain, is_long)?, plain.names);
         let prepared = this.prepared(py, &names, &tensors, &plain.given)?;
         let call = Tensors { names, tensors };
         let (recording, returned, outputs) =
-            this.run_on(py, call, prepared, &requires_grad, &[])?;
+            this.run_on(py, call, prepared, &requires_grad, Vec::new(), is_long)?;
         let write = |tensor| torch.write(py, tensor);
         let (mut outputs, differentiable) = given_back(py, &recording, returned, outputs, write)?;
         for (output, kind) in outputs.iter_mut().zip(&differentiable) {
@@ -287,25 +315,25 @@ impl Function {
                 *output = torch.from_numpy.bind(py).call1((&*output,))?;
             }
         }
+        let constant = outputs.iter().zip(&differentiable);
+        let constant = constant.filter(|(output, kind)| {
+            **kind == Some(false) || (kind.is_none() && torch.is_tensor(output))
+        });
+        let constant: Vec<_> = constant.map(|(output, _)| output.clone()).collect();
+        let outputs = match <[_; 1]>::try_from(outputs) {
+            Ok([output]) => output,
+            Err(outputs) => PyTuple::new(py, outputs)?.into_any(),
+        };
         if !differentiable.contains(&Some(true)) {
-            return match <[_; 1]>::try_from(outputs) {
-                Ok([output]) => Ok(output),
-                Err(outputs) => Ok(PyTuple::new(py, outputs)?.into_any()),
-            };
+            return Ok(outputs);
         }
         let recording = Recording {
             memories: plain.memories,
             tensors: differentiable.iter().map(Option::is_some).collect(),
-            ..this.recording(recording, &requires_grad, &differentiable)
+            ..this.recording(recording, &requires_grad, &differentiable, elements)
         };
         let values = this.values(py, &arguments)?;
-        let ran = (
-            slf,
-            values,
-            recording,
-            PyTuple::new(py, outputs)?,
-            differentiable,
-        );
+        let ran = (outputs, constant, recording, slf, values, differentiable);
         let mut of_node = vec![ran.into_pyobject(py)?.into_any(), py.None().into_bound(py)];
         of_node.extend(plain.objects.into_iter().cloned());
         node.bind(py).call1(PyTuple::new(py, of_node)?)
@@ -355,16 +383,18 @@ impl Function {
     }
 
     /// Returns the tensors of a call, on the memory of PyTorch's.
-    fn tensors(&self, plain: &Plain<'_, '_>) -> PyResult<Vec<AnyTensor>> {
+    fn tensors(&self, plain: &Plain<'_, '_>, is_long: bool) -> PyResult<Vec<AnyTensor>> {
         let pairs = plain.memories.iter().zip(&plain.objects);
         let tensors = pairs.map(|(memory, object)| {
             // A formula never has the tensors in its hands, and its recording is not used without `Recording::holds`.
-            let is_owned = !self.entry.signature.elementwise;
+            // A long call may be abandoned.
+            let is_owned = is_long || !self.entry.signature.elementwise;
             let owner = is_owned.then(|| object.call_method0(intern!(object.py(), "detach")));
             let owner = owner.transpose()?.map(Bound::unbind);
             #[allow(unsafe_code, reason = "see the safety argument")]
             // SAFETY: `objects` keep the memory alive during the call, and the owner after it, unless PyTorch gives the
-            // tensor other memory: then the recording is not used, see `Recording::holds`.
+            // tensor other memory: then the recording is not used, see `Recording::holds`, and the README forbids it after a
+            // call that was interrupted.
             Ok(unsafe { memory.tensor(owner) })
         });
         tensors.collect()
@@ -408,6 +438,15 @@ impl Function {
         (self.variant(first)?.prepare)(given).map_err(|error| self.prefixed(py, &error))
     }
 
+    /// Returns whether a call on so many elements may take long: see [`signals`].
+    fn is_long(&self, elements: usize) -> bool {
+        let signature = &self.entry.signature;
+        // The time of these functions is in proportion to their elements.
+        let is_linear = signature.elementwise || signature.inputs.iter().any(|input| input.step);
+        let most = if is_linear { 1 << 20 } else { 1 << 18 };
+        elements > most || self.was_long.load(Ordering::Relaxed)
+    }
+
     /// Runs a function that was prepared for these tensors.
     fn run_on(
         &self,
@@ -415,29 +454,34 @@ impl Function {
         call: Tensors,
         prepared: Prepared,
         requires_grad: &[bool],
-        directions: &[Vec<bool>],
+        directions: Vec<Vec<bool>>,
+        is_long: bool,
     ) -> PyResult<(foreign::Recording, Vec<Returned>, Vec<AnyTensor>)> {
         let Tensors { names, tensors } = call;
         let shapes: Vec<Shape> = tensors.iter().map(|tensor| tensor.shape().into()).collect();
-        let mut returned = Vec::new();
-        let function = |tensors: &[AnyTensor]| {
-            returned = prepared(tensors)?;
-            Ok(output::tensors(&returned).collect())
+        let requires_grad = requires_grad.to_vec();
+        let work = move || {
+            let mut returned = Vec::new();
+            let function = |tensors: &[AnyTensor]| {
+                returned = prepared(tensors)?;
+                Ok(output::tensors(&returned).collect())
+            };
+            let ran = foreign::Recording::run(tensors, &requires_grad, |tensors| {
+                along_each(tensors, &directions, Box::new(function))
+            });
+            ran.map(|(recording, outputs)| (recording, returned, outputs))
         };
-        let ran = py.detach(|| {
-            panics::caught(|| {
-                foreign::Recording::run(tensors, requires_grad, |tensors| {
-                    along_each(tensors, directions, Box::new(function))
-                })
-            })
-        });
+        let begin = Instant::now();
+        let ran = signals::run(py, is_long, || panics::caught(work))?;
+        if begin.elapsed() > signals::LONG {
+            self.was_long.store(true, Ordering::Relaxed);
+        }
         let ran = ran.map_err(|panic| {
             let shapes = names.iter().zip(&shapes);
             let shapes = shapes.map(|(name, shape)| (*name, &shape[..]));
             PyValueError::new_err(self.panicked(shapes, &panic))
         })?;
-        let (recording, outputs) = ran.map_err(|failed| self.failed(py, failed))?;
-        Ok((recording, returned, outputs))
+        ran.map_err(|failed| self.failed(py, failed))
     }
 
     fn recording(
@@ -445,6 +489,7 @@ impl Function {
         inner: foreign::Recording,
         requires_grad: &[bool],
         differentiable: &[Option<bool>],
+        elements: usize,
     ) -> Recording {
         Recording {
             name: self.name,
@@ -453,6 +498,8 @@ impl Function {
             outputs: differentiable.iter().flatten().map(|_| true).collect(),
             memories: Vec::new(),
             tensors: Vec::new(),
+            // A call that was long for the first time too.
+            is_long: self.is_long(elements),
         }
     }
 
@@ -461,23 +508,33 @@ impl Function {
         self.variants.iter().flatten().next().expect("a variant")
     }
 
+    const fn variant_of(&self, element: ElementType) -> Option<&Variant> {
+        let [single, double] = &self.variants;
+        match element {
+            ElementType::F32 => single.as_ref(),
+            ElementType::F64 => double.as_ref(),
+        }
+    }
+
     /// Returns the variant for the first tensor, by its name and element type.
     pub(crate) fn variant(&self, first: Option<(&str, ElementType)>) -> PyResult<&Variant> {
-        let [single, double] = &self.variants;
         let (wanted, expected) = match first {
-            Some((_, ElementType::F32)) => (single, ElementType::F64),
-            _ => (double, ElementType::F32),
+            Some((_, ElementType::F32)) => (self.variant_of(ElementType::F32), ElementType::F64),
+            _ => (self.variant_of(ElementType::F64), ElementType::F32),
         };
         match (wanted, first) {
             (Some(variant), _) => Ok(variant),
             (None, None) => Ok(self.any_variant()),
-            (None, Some((name, found))) => Err(PyTypeError::new_err(format!(
-                "{}: `{name}` must be {}, not {}",
-                self.name,
-                dtype(expected),
-                dtype(found)
-            ))),
+            (None, Some((name, found))) => {
+                Err(self.wrong_type(name, dtype(expected), dtype(found)))
+            }
         }
+    }
+
+    /// Returns the error for an array of the other element type of floats.
+    fn wrong_type(&self, name: &str, expected: &str, found: &str) -> PyErr {
+        let text = wrong_type(name, expected, found);
+        PyTypeError::new_err(format!("{}: {text}", self.name))
     }
 
     /// Returns the error for an array that is not of floats.

@@ -12,6 +12,7 @@ mod module;
 mod output;
 mod panics;
 mod recording;
+mod signals;
 mod stub;
 mod threads;
 mod torch;

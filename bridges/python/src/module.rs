@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::ffi::CString;
+use std::sync::atomic::AtomicBool;
 
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
@@ -82,6 +83,7 @@ impl<'m, 'py> Functions<'m, 'py> {
             entry,
             variants,
             node: PyOnceLock::new(),
+            was_long: AtomicBool::new(false),
         };
         let function = Bound::new(py, function)?;
         ffi::add(function.clone().unbind());

@@ -855,6 +855,27 @@ def test_autocast_trains():
     assert layer.weight.grad.dtype == limit.grad.dtype == torch.float32
 
 
+@pytest.mark.parametrize("wrap", [lambda f: f, lambda f: torch.compile(f, backend="aot_eager", fullgraph=True)])
+@quietly
+def test_autocast_takes_float32_as_float64_where_there_is_no_other(wrap):
+    layer, weight, x = torch.nn.Linear(4, 3), leaf(2, 3, dtype=torch.float32), torch.ones(2, 4)
+
+    def program(weight):
+        hidden = layer(x)
+        return diffops.affine(hidden, weight), diffops.affine(weight, weight, weight[:, 0])
+
+    with torch.autocast("cpu", torch.bfloat16):
+        y, other = wrap(program)(weight)
+    assert y.dtype == other.dtype == torch.float32
+    grads = torch.autograd.grad((y.sum() + other.sum()), [weight, *layer.parameters()])
+    wide = weight.double()
+    torch.testing.assert_close(other, (wide @ wide.t() + wide[:, 0]).float())
+    assert [grad.dtype for grad in grads] == [torch.float32] * 3
+    # Without it, what to write.
+    with pytest.raises(Exception, match=r"affine: `x` must be float64, not float32; pass `x.double\(\)` in PyTorch"):
+        wrap(lambda weight: diffops.affine(weight, weight))(weight)
+
+
 def test_halves_are_an_error_where_the_module_says_so():
     diffops.half_precision(False)
     try:
