@@ -5,7 +5,7 @@ import sys
 import numpy
 
 from . import after
-from .call import Call, operators, returned
+from .call import Call, folded, operators, returned, unfolded
 
 functions = {}
 # The places of arrays and the element type of each function, as what PyTorch 2.6 can trace.
@@ -48,19 +48,20 @@ has_operator._dynamo_marked_constant = True
 
 def call(name, arguments):
     torch = sys.modules.get("torch")
-    function = functions[name]
     if torch is not None:
         is_compiling = torch.compiler.is_compiling()
         if not is_compiling:
-            found = function.fast(arguments)
+            function, each = unfolded(functions[name], arguments)
+            found = function.fast(each)
             if found is not NotImplemented:
                 return found
         kinds = halves(torch, name, arguments)
         if kinds:
             return narrowed(torch, call(name, widened(torch, name, arguments)), kinds)
         if is_compiling and not torch._C._are_functorch_transforms_active() and has_operator(name):
-            if any(isinstance(argument, torch.Tensor) for argument in arguments):
+            if any(isinstance(argument, torch.Tensor) for argument in items(arguments)):
                 return returned(operators[name](*arguments))
+    function, arguments = unfolded(functions[name], arguments)
     jax = sys.modules.get("jax")
     arrays = [arguments[place] for place in function.places if arguments[place] is not None]
     for array in arrays:
@@ -87,12 +88,20 @@ def half_precision(enabled):
     settings["half_precision"] = bool(enabled)
 
 
+def items(arguments):
+    """Returns the arguments with the items of lists in place of lists."""
+    found = []
+    for argument in arguments:
+        found += argument if isinstance(argument, (list, tuple)) else [argument]
+    return found
+
+
 def halves(torch, name, arguments):
     """Returns the element types of the tensors, if one is of 16 bits."""
     if not settings["half_precision"]:
         return None
-    tensors = [arguments[place] for place in traced[name][0] if isinstance(arguments[place], torch.Tensor)]
-    kinds = {tensor.dtype for tensor in tensors}
+    tensors = items([arguments[place] for place in traced[name][0]])
+    kinds = {tensor.dtype for tensor in tensors if isinstance(tensor, torch.Tensor)}
     return kinds if torch.float16 in kinds or torch.bfloat16 in kinds else None
 
 
@@ -101,12 +110,13 @@ def widened(torch, name, arguments):
     places, element = traced[name]
     kind = getattr(torch, element)
 
-    def wide(place, argument):
-        is_half = place in places and isinstance(argument, torch.Tensor)
-        is_half = is_half and argument.dtype in (torch.float16, torch.bfloat16)
+    def wide(argument):
+        if isinstance(argument, (list, tuple)):
+            return [wide(item) for item in argument]
+        is_half = isinstance(argument, torch.Tensor) and argument.dtype in (torch.float16, torch.bfloat16)
         return argument.to(kind) if is_half else argument
 
-    return tuple(wide(place, argument) for place, argument in enumerate(arguments))
+    return tuple(wide(argument) if place in places else argument for place, argument in enumerate(arguments))
 
 
 def narrowed(torch, outputs, kinds):
@@ -125,7 +135,8 @@ def check(call, arrays, expected):
 
 def vjp(function, *arguments):
     """Calls a function of this module with arrays of NumPy. Returns its outputs, and a function from gradients of the
-    outputs that are arrays of floats to gradients of the arguments, None for those that are not arrays.
+    outputs that are arrays of floats to gradients of the arguments, None for those that are not arrays, and a list for
+    a list of arrays.
 
         y, pull = vjp(squash, x, limit)
         grad_x, grad_limit = pull(numpy.ones_like(y))
@@ -134,6 +145,7 @@ def vjp(function, *arguments):
         raise TypeError(f"vjp expects a function of a pullback module, got {function!r}")
     function = function.pullback
     arguments += (None,) * (len(function.arguments) - len(arguments))
+    function, arguments = unfolded(function, arguments)
     arrays = [arguments[place] for place in function.places if arguments[place] is not None]
     check(Call(function, arguments), arrays, "a numpy.ndarray")
     # `pull` needs the values of now, and NumPy does not report when an array is written to.
@@ -145,7 +157,7 @@ def vjp(function, *arguments):
         found = zip(arrays, recording.gradients(list(grads), needed))
         found = iter([numpy.zeros_like(array) if grad is None else grad for array, grad in found])
         is_array = [place in function.places and argument is not None for place, argument in enumerate(arguments)]
-        grads = tuple(next(found) if given else None for given in is_array)
+        grads = tuple(folded(function, [next(found) if given else None for given in is_array]))
         return grads[0] if len(grads) == 1 else grads
 
     return returned(outputs), pull
