@@ -32,7 +32,7 @@ pub(crate) struct Slots {
     inputs: &'static [InputSignature],
     /// For each parameter, the length of its list.
     lengths: Vec<Option<usize>>,
-    slots: Vec<Slot>,
+    flat: Vec<Slot>,
 }
 
 impl Slots {
@@ -71,12 +71,12 @@ impl Slots {
         Self {
             inputs,
             lengths,
-            slots,
+            flat: slots,
         }
     }
 
     pub(crate) fn iter(&self) -> std::slice::Iter<'_, Slot> {
-        self.slots.iter()
+        self.flat.iter()
     }
 
     /// Returns the slots of tensors.
@@ -85,7 +85,7 @@ impl Slots {
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.slots.len()
+        self.flat.len()
     }
 
     /// Returns, for each parameter, the length of its list; `None` for other parameters.

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy
 import pytest
 import torch
+from jax import export
 from torch.utils.checkpoint import checkpoint
 
 jax.config.update("jax_enable_x64", True)
@@ -23,9 +24,9 @@ def tensors(*shapes):
     return [torch.from_numpy(numbers(*shape)).requires_grad_() for shape in shapes]
 
 
-def penalized(x, params, scale, last=None):
+def penalized(x, params, scales, last=None):
     """`diffops.Penalized` in operations of a framework."""
-    return x * sum([(param * param).sum() for param in [*params, *([] if last is None else [last])]], scale)
+    return x * sum([(param * param).sum() for param in [*params, *([] if last is None else [last])]], sum(scales))
 
 
 def blend(x, parts, weights):
@@ -36,21 +37,21 @@ def blend(x, parts, weights):
 @pytest.mark.parametrize("count", [0, 1, 2, 5])
 def test_all_derivatives_of_lists_of_all_lengths(count):
     params = [numbers(2, place + 1) for place in range(count)]
-    diffops.testing.check(diffops.Penalized, numbers(3), params, 0.5)
-    diffops.testing.check(diffops.Penalized, numbers(3), tuple(params), 0.5, numbers(2, 2))
+    diffops.testing.check(diffops.Penalized, numbers(3), params, [0.5])
+    diffops.testing.check(diffops.Penalized, numbers(3), tuple(params), [], numbers(2, 2))
     diffops.testing.check(diffops.blend, numbers(3), [numbers(3)] * count, numbers(count))
 
 
 def test_the_tensors_of_a_list_have_gradients_of_their_own():
     x, *params = tensors((3,), (2, 3), (1, 4), (2, 2))
     frozen = params[1].detach()
-    output = diffops.Penalized(x, (params[0], frozen, params[2]), 0.5)
+    output = diffops.Penalized(x, (params[0], frozen, params[2]), [0.5])
     assert "Penalized" in output.grad_fn.name() and len(output.grad_fn.next_functions) == 4
     output.sin().sum().backward()
     found = [each.grad for each in (x, *params)]
     for each in (x, *params):
         each.grad = None
-    penalized(x, (params[0], frozen, params[2]), 0.5).sin().sum().backward()
+    penalized(x, (params[0], frozen, params[2]), [0.5]).sin().sum().backward()
     assert found[2] is None
     for one, other in zip(found, [each.grad for each in (x, *params)]):
         torch.testing.assert_close(one, other)
@@ -70,7 +71,7 @@ def test_parameters_of_a_module_are_trained():
     losses = []
     for _ in range(20):
         optimizer.zero_grad()
-        loss = diffops.Penalized(x, params, 0.5).sum()
+        loss = diffops.Penalized(x, params, [0.5]).sum()
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
@@ -82,7 +83,7 @@ def test_checkpoints(use_reentrant):
     arguments = tensors((3,), (2, 3), (1, 4))
 
     def function(x, *params):
-        return diffops.Penalized(x, params, 0.5)
+        return diffops.Penalized(x, params, [0.5])
 
     expected = torch.autograd.grad(function(*arguments).sin().sum(), arguments)
     checkpoint(function, *arguments, use_reentrant=use_reentrant).sin().sum().backward()
@@ -97,7 +98,7 @@ def test_half_precision():
     output.sum().backward()
     assert weights.grad.dtype == torch.float16 and weights.grad.item() == 3
     assert diffops.blend(x, [part.float()], weights).dtype == torch.float32
-    output = diffops.Penalized(jnp.ones(3, "bfloat16"), [jnp.ones((2, 2), "bfloat16")], 1.0)
+    output = diffops.Penalized(jnp.ones(3, "bfloat16"), [jnp.ones((2, 2), "bfloat16")], [1.0])
     assert output.dtype == jnp.bfloat16 and output.tolist() == [5, 5, 5]
 
 
@@ -106,7 +107,7 @@ def test_functions_of_pytrees():
     x, params = torch.from_numpy(numbers(3)), [torch.from_numpy(numbers(2, 3)), torch.from_numpy(numbers(1, 4))]
 
     def loss(function):
-        return lambda x, params: function(x, params, 0.5).sin().sum()
+        return lambda x, params: function(x, params, [0.5]).sin().sum()
 
     grads = torch.func.grad(loss(diffops.Penalized), (0, 1))(x, params)
     expected = torch.func.grad(loss(penalized), (0, 1))(x, params)
@@ -174,7 +175,7 @@ def test_pytrees_of_jax():
     x, params = jnp.asarray(numbers(3)), [jnp.asarray(numbers(2, 3)), jnp.asarray(numbers(1, 4))]
 
     def loss(function):
-        return lambda x, params: jnp.sin(function(x, params, 0.5)).sum()
+        return lambda x, params: jnp.sin(function(x, params, [0.5])).sum()
 
     def close(one, other):
         assert jax.tree.structure(one) == jax.tree.structure(other)
@@ -194,14 +195,14 @@ def test_pytrees_of_jax():
 
 def test_an_exported_program_of_jax_runs_elsewhere(tmp_path):
     x, parts, weights = jnp.ones(3), [jnp.arange(3.0), jnp.ones(3)], jnp.asarray([2.0, 3.0])
-    check = jax.export.DisabledSafetyCheck.custom_call("diffops")
-    program = jax.export.export(jax.jit(diffops.blend), disabled_checks=[check])(x, parts, weights)
+    check = export.DisabledSafetyCheck.custom_call("diffops")
+    program = export.export(jax.jit(diffops.blend), disabled_checks=[check])(x, parts, weights)
     (tmp_path / "program").write_bytes(program.serialize())
     source = (
-        "import jax, diffops\n"
+        "import jax, diffops\nfrom jax import export\n"
         "jax.config.update('jax_enable_x64', True)\n"
         "import jax.numpy as jnp\n"
-        f"program = jax.export.deserialize(bytearray(open({str(tmp_path / 'program')!r}, 'rb').read()))\n"
+        f"program = export.deserialize(bytearray(open({str(tmp_path / 'program')!r}, 'rb').read()))\n"
         "print(program.call(jnp.ones(3), [jnp.arange(3.0), jnp.ones(3)], jnp.asarray([2.0, 3.0])).tolist())"
     )
     ran = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
@@ -210,14 +211,14 @@ def test_an_exported_program_of_jax_runs_elsewhere(tmp_path):
 
 def test_gradients_of_numpy_are_lists():
     x, params = numbers(3), (numbers(2, 3), numbers(1, 4))
-    y, pull = diffops.vjp(diffops.Penalized, x, params, 0.5)
-    numpy.testing.assert_allclose(y, penalized(x, params, 0.5))
+    y, pull = diffops.vjp(diffops.Penalized, x, params, [0.5])
+    numpy.testing.assert_allclose(y, penalized(x, params, [0.5]))
     grad_x, grad_params, *others = pull(numpy.ones(3))
-    numpy.testing.assert_allclose(grad_x, penalized(numpy.ones(3), params, 0.5))
+    numpy.testing.assert_allclose(grad_x, penalized(numpy.ones(3), params, [0.5]))
     assert isinstance(grad_params, list) and others == [None, None]
     for grad, param in zip(grad_params, params, strict=True):
         numpy.testing.assert_allclose(grad, 2 * param * x.sum())
-    assert diffops.vjp(diffops.Penalized, x, [], 0.5)[1](numpy.ones(3))[1] == []
+    assert diffops.vjp(diffops.Penalized, x, [], [0.5])[1](numpy.ones(3))[1] == []
 
 
 ARRAY = {"torch": torch.ones, "jax": jnp.ones, "numpy": numpy.ones}
@@ -247,4 +248,4 @@ def test_the_stub_and_the_documentation():
     assert "parts: list of arrays of float32 or float64 of shape [n]\n" in diffops.blend.__doc__
     assert "params: list of arrays of float32 or float64 with 2 axes\n" in diffops.Penalized.__doc__
     schema = str(torch.ops.diffops.Penalized.default._schema)
-    assert schema == "diffops::Penalized(Tensor x, Tensor[] params, float scale, Tensor? last) -> Tensor[]"
+    assert schema == "diffops::Penalized(Tensor x, Tensor[] params, float[] scales, Tensor? last) -> Tensor[]"

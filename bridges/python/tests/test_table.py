@@ -40,7 +40,7 @@ FUNCTIONS = {
     "an array of indices": (diffops.pick, [numbers(4)], numpy.array([2, 0, 2])),
     "an output that is a number": (diffops.above_smallest, [numbers(5)]),
     "`#[jvp]`": (diffops.Exp, [numbers(2, 3)]),
-    "a list of arrays": (diffops.Penalized, [numbers(3), numbers(2, 3), numbers(1, 4)], 0.5),
+    "a list of arrays": (diffops.Penalized, [numbers(3), numbers(2, 3), numbers(1, 4)], [0.5]),
 }
 
 

@@ -128,7 +128,7 @@ def define(function, namespace):
     def backward(ctx, grads):
         arguments = [value if saved is None else saved for value, saved in zip(ctx.values, ctx.saved_tensors)]
         of = ctx.function
-        # Of a list, a list.
+        # Of a list of tensors a list, and of an empty list of numbers too.
         needs = zip(ctx.needs_input_grad, of.lengths)
         needs = [need for each, length in needs for need in ([each] if length is None else each)]
         needed = [needs[place] for place in of.places if arguments[place] is not None]
@@ -137,7 +137,7 @@ def define(function, namespace):
         there = [grad is not None for grad in grads]
         arguments = folded(of, arguments)
         found = iter(gradients(*arguments, [grad for grad in grads if grad is not None], there, needed))
-        return tuple(folded(of, [next(found) if is_needed else None for is_needed in needs]))
+        return tuple(folded(of, [next(found) if need else None if need is False else need for need in needs]))
 
     torch.library.register_autograd(operator, backward, setup_context=setup)
     return getattr(getattr(torch.ops, namespace), name).default
