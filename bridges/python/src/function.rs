@@ -74,10 +74,11 @@ impl Function {
 
     /// Returns the indices of the parameters that are lists of tensors.
     #[getter]
-    fn lists(&self) -> Vec<usize> {
+    fn lists<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let inputs = self.entry.signature.inputs.iter().enumerate();
         let lists = inputs.filter(|(_, input)| input.list);
-        lists.map(|(parameter, _)| parameter).collect()
+        let lists: Vec<usize> = lists.map(|(parameter, _)| parameter).collect();
+        PyTuple::new(py, lists)
     }
 
     /// Returns, for each parameter, the length of its list; `None` for other parameters.

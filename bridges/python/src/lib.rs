@@ -43,6 +43,22 @@ mod torch;
 /// pullback_python::module! { diffops: named } // `&[char]` has no counterpart in Python
 /// ```
 ///
+/// A list of tensors is a list of arrays, of any length:
+///
+/// ```
+/// # use pullback::prelude::*;
+/// # use pullback::ndarray::{Array, ArrayView, Dimension};
+/// #[custom_function(
+///     grad(x) = grad_output.to_owned(),
+///     grad(others) = others.iter().map(|_| grad_output.to_owned()).collect::<Vec<_>>(),
+/// )]
+/// pub fn total<T: Element, D: Dimension>(x: ArrayView<T, D>, others: &[ArrayView<T, D>]) -> Array<T, D> {
+///     others.iter().fold(x.to_owned(), |sum, other| sum + other)
+/// }
+///
+/// pullback_python::module! { diffops: total } // in Python: `diffops.total(x, [y, z])`
+/// ```
+///
 /// Parameters have default values where the module gives them, as literals:
 ///
 /// ```

@@ -7,6 +7,6 @@ use pullback_fixtures::{
 };
 
 pullback_python::module! {
-    diffops: above_smallest, affine, blend, centered, gaussian, hamilton, leaky, linear, logarithm, lookup(factor = 1.0), pick,
-    polar, rows, scaled, smooth, squash, transposed, tridiagonal, windows, Exp, MulConstant, Penalized
+    diffops: above_smallest, affine, blend, centered, gaussian, hamilton, leaky, linear, logarithm, lookup(factor = 1.0),
+    pick, polar, rows, scaled, smooth, squash, transposed, tridiagonal, windows, Exp, MulConstant, Penalized
 }

@@ -98,6 +98,13 @@ impl Program {
         let function = functions.as_ref();
         let function = function.and_then(|functions| functions.get(text.name).copied());
         let function = function.ok_or_else(|| format!("no function `{}`", text.name))?;
+        if text
+            .lengths
+            .iter()
+            .any(|length| *length > text.arguments.len())
+        {
+            return Err(other());
+        }
         let slots = Slots::of_lengths(function.entry.signature.inputs, &text.lengths);
         let slots = slots.filter(|slots| slots.len() == text.arguments.len());
         let slots = slots.ok_or_else(other)?;
