@@ -1,5 +1,6 @@
 //! A function, as the modules of `_pullback` call it.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -17,6 +18,7 @@ use crate::export::{Prepared, Variant, element_types};
 use crate::marks::spread;
 use crate::output::{self, Returned};
 use crate::recording::Recording;
+use crate::slots::{Slots, each_shape};
 use crate::torch::Torch;
 use crate::{array, panics, signals, torch};
 
@@ -25,12 +27,19 @@ use crate::{array, panics, signals, torch};
 pub(crate) struct Function {
     pub(crate) name: &'static str,
     pub(crate) entry: &'static Entry,
+    /// The arguments: with a slot for each list, or for each tensor of a list.
+    slots: Slots,
+    shared: Arc<Shared>,
+}
+
+/// What a function has for lists of all lengths.
+struct Shared {
     /// For `f32` and for `f64`.
-    pub(crate) variants: [Option<Variant>; 2],
+    variants: [Option<Variant>; 2],
     /// Makes a node of PyTorch's graph.
-    pub(crate) node: PyOnceLock<Py<PyAny>>,
+    node: PyOnceLock<Py<PyAny>>,
     /// Whether a call took long: see [`signals`].
-    pub(crate) was_long: AtomicBool,
+    was_long: AtomicBool,
 }
 
 /// The arrays of a call, without the optional ones that are `None`.
@@ -39,7 +48,7 @@ type Arrays<'py> = Vec<Bound<'py, PyAny>>;
 type Outputs<'py> = (Vec<Bound<'py, PyAny>>, Vec<Option<bool>>);
 
 /// The names and the declared shapes of the arguments or of the outputs, as they are written.
-type Shapes = Vec<(&'static str, Option<&'static str>)>;
+type Shapes<'f> = Vec<(&'f str, Option<&'static str>)>;
 /// The lengths of the rows of tensors, where there are any.
 type Rows = Vec<Option<usize>>;
 /// The element types and numbers of axes of tensors, and the element types of the outputs.
@@ -55,36 +64,53 @@ impl Function {
         self.name
     }
 
+    /// Returns the function for lists of these lengths, with an argument for each of their tensors.
+    fn expanded(&self, lengths: Vec<usize>) -> PyResult<Self> {
+        let slots = Slots::of_lengths(self.entry.signature.inputs, &lengths);
+        let other = || PyTypeError::new_err(format!("{}: {} lists", self.name, lengths.len()));
+        Ok(Self {
+            name: self.name,
+            entry: self.entry,
+            slots: slots.ok_or_else(other)?,
+            shared: self.shared.clone(),
+        })
+    }
+
+    /// Returns the indices of the parameters that are lists of tensors.
+    #[getter]
+    fn lists<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let inputs = self.entry.signature.inputs.iter().enumerate();
+        let lists = inputs.filter(|(_, input)| input.list);
+        let lists: Vec<usize> = lists.map(|(parameter, _)| parameter).collect();
+        PyTuple::new(py, lists)
+    }
+
+    /// Returns, for each parameter, the length of its list; `None` for other parameters.
+    #[getter]
+    fn lengths(&self) -> Vec<Option<usize>> {
+        self.slots.lengths().to_vec()
+    }
+
     /// Returns the names of the arguments.
     #[getter]
-    fn arguments(&self) -> Vec<&'static str> {
-        self.entry
-            .signature
-            .inputs
-            .iter()
-            .map(|input| input.name)
-            .collect()
+    fn arguments(&self) -> Vec<&str> {
+        self.slots.iter().map(|slot| &*slot.name).collect()
     }
 
     /// Returns the indices of the tensors among the arguments.
     #[getter]
     fn places<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let inputs = self.entry.signature.inputs.iter().enumerate();
-        PyTuple::new(
-            py,
-            inputs
-                .filter(|(_, input)| input.tensor)
-                .map(|(place, _)| place)
-                .collect::<Vec<_>>(),
-        )
+        let slots = self.slots.iter().enumerate();
+        let places = slots.filter(|(_, slot)| slot.input.tensor);
+        let places: Vec<usize> = places.map(|(place, _)| place).collect();
+        PyTuple::new(py, places)
     }
 
     /// Returns, for each argument that is a tensor, whether it has a gradient.
     #[getter]
     fn has_gradient(&self) -> Vec<bool> {
-        let inputs = self.entry.signature.inputs.iter();
-        let tensors = inputs.filter(|input| input.tensor);
-        tensors.map(|input| input.differentiable).collect()
+        let tensors = self.slots.tensors();
+        tensors.map(|slot| slot.input.differentiable).collect()
     }
 
     /// Returns how often the function can be differentiated, `None` for any number of times.
@@ -105,8 +131,8 @@ impl Function {
 
     /// Returns the element types that the function takes.
     #[getter]
-    const fn elements(&self) -> &'static str {
-        element_types(&self.variants)
+    fn elements(&self) -> &'static str {
+        element_types(&self.shared.variants)
     }
 
     /// Returns whether the function is elementwise: then its outputs have the broadcast shape of its arrays, both without
@@ -127,11 +153,10 @@ impl Function {
     /// and of the outputs.
     #[getter]
     fn rows(&self) -> (Rows, Rows) {
-        let signature = &self.entry.signature;
-        let inputs = signature.inputs.iter().filter(|input| input.tensor);
-        let outputs = signature.outputs.iter();
+        let inputs = self.slots.tensors();
+        let outputs = self.entry.signature.outputs.iter();
         (
-            inputs.map(|input| input.row).collect(),
+            inputs.map(|slot| slot.input.row).collect(),
             outputs.map(|output| output.row).collect(),
         )
     }
@@ -139,11 +164,10 @@ impl Function {
     /// Returns whether the arguments that are tensors, and the outputs, have the axis of the steps of a scan.
     #[getter]
     fn steps(&self) -> (Vec<bool>, Vec<bool>) {
-        let signature = &self.entry.signature;
-        let inputs = signature.inputs.iter().filter(|input| input.tensor);
-        let outputs = signature.outputs.iter();
+        let inputs = self.slots.tensors();
+        let outputs = self.entry.signature.outputs.iter();
         (
-            inputs.map(|input| input.step).collect(),
+            inputs.map(|slot| slot.input.step).collect(),
             outputs.map(|output| output.step).collect(),
         )
     }
@@ -152,7 +176,13 @@ impl Function {
     #[getter]
     fn stubs(&self) -> (Vec<&'static str>, Vec<(&'static str, bool)>) {
         let variant = self.any_variant();
-        let inputs = variant.parameters.iter().map(|parameter| parameter.stub);
+        let inputs = self.slots.iter().map(|slot| {
+            if slot.of_list {
+                "Array"
+            } else {
+                variant.parameters[slot.parameter].stub
+            }
+        });
         let outputs = self.entry.signature.outputs.iter();
         let stubs = variant.outputs.iter().map(|output| output.stub);
         let outputs = stubs.zip(outputs.map(|output| output.differentiable));
@@ -161,12 +191,13 @@ impl Function {
 
     /// Returns the names and the declared shapes of the arguments and of the outputs.
     #[getter]
-    fn shapes(&self) -> (Shapes, Shapes) {
-        let signature = &self.entry.signature;
-        let inputs = signature.inputs.iter();
-        let outputs = signature.outputs.iter();
+    fn shapes(&self) -> (Shapes<'_>, Shapes<'_>) {
+        let inputs = self.slots.iter();
+        let outputs = self.entry.signature.outputs.iter();
         (
-            inputs.map(|input| (input.name, input.shape)).collect(),
+            inputs
+                .map(|slot| (&*slot.name, each_shape(slot.input)))
+                .collect(),
             outputs.map(|output| (output.name, output.shape)).collect(),
         )
     }
@@ -178,7 +209,8 @@ impl Function {
         let element = elements.find(|element| dtype(*element) == found);
         let element = element.ok_or_else(|| self.refused(name, found))?;
         let variant = self.variant(Some((name, element)))?;
-        let tensors = variant.parameters.iter();
+        let tensors = self.slots.iter();
+        let tensors = tensors.map(|slot| &variant.parameters[slot.parameter]);
         let tensors = tensors.filter_map(|parameter| Some((parameter.dtype?, parameter.axes)));
         let outputs = variant.outputs.iter().map(|output| output.dtype);
         Ok((tensors.collect(), outputs.collect()))
@@ -198,18 +230,15 @@ impl Function {
     /// Reads the values among `arguments`, for the errors of those that are wrong.
     fn check_values(&self, py: Python<'_>, arguments: &Bound<'_, PyTuple>) -> PyResult<()> {
         let arguments: Vec<Bound<'_, PyAny>> = arguments.iter().collect();
-        let inputs = self.entry.signature.inputs.iter().zip(&arguments);
-        let given: Vec<_> = inputs
-            .map(|(input, argument)| Given {
-                name: input.name,
-                value: if input.tensor {
-                    Value::Tensor((!argument.is_none()).then_some(0))
-                } else {
-                    Value::Object(argument)
-                },
-            })
-            .collect();
-        let read = (self.any_variant().prepare)(&given);
+        let slots = self.slots.iter().zip(&arguments);
+        let values = slots.map(|(slot, argument)| {
+            if slot.input.tensor {
+                Value::Tensor((!argument.is_none()).then_some(0))
+            } else {
+                Value::Object(argument)
+            }
+        });
+        let read = (self.any_variant().prepare)(&self.slots.given(values));
         read.map(|_| ()).map_err(|error| self.prefixed(py, &error))
     }
 
@@ -230,10 +259,10 @@ impl Function {
         let mut tensors = Vec::with_capacity(arrays.len());
         let mut names = Vec::with_capacity(arrays.len());
         let mut arrays = arrays.into_iter();
-        let mut given = Vec::with_capacity(arguments.len());
-        for (input, argument) in self.entry.signature.inputs.iter().zip(&arguments) {
-            let name = input.name;
-            let value = if !input.tensor {
+        let mut values = Vec::with_capacity(arguments.len());
+        for (slot, argument) in self.slots.iter().zip(&arguments) {
+            let name = &*slot.name;
+            let value = if !slot.input.tensor {
                 Value::Object(argument)
             } else if argument.is_none() {
                 Value::Tensor(None)
@@ -245,12 +274,13 @@ impl Function {
                 names.push(name);
                 Value::Tensor(Some(tensors.len() - 1))
             };
-            given.push(Given { name, value });
+            values.push(value);
         }
         for tangent in arrays {
             let refused = || self.refused("tangent", &dtype_of(&tangent));
             tensors.push(array::read(&tangent)?.ok_or_else(refused)?);
         }
+        let given = self.slots.given(values);
         let prepared = self.prepared(py, &names, &tensors, &given)?;
         let call = Tensors { names, tensors };
         let elements = call.tensors.iter();
@@ -269,7 +299,7 @@ impl Function {
     /// Sets the function that makes a node of PyTorch's graph, for [`fast`](Self::fast).
     fn connect(&self, py: Python<'_>, node: Py<PyAny>) {
         // The node of the same function, if the module is imported twice.
-        let _ = self.node.set(py, node);
+        let _ = self.shared.node.set(py, node);
     }
 
     /// Calls the function on plain tensors of PyTorch, or returns `NotImplemented`: see [`crate::torch`].
@@ -279,7 +309,7 @@ impl Function {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, this) = (slf.py(), slf.get());
         let refused = || Ok(py.NotImplemented().into_bound(py));
-        let (Some(torch), Some(node)) = (torch::get(py), this.node.get(py)) else {
+        let (Some(torch), Some(node)) = (torch::get(py), this.shared.node.get(py)) else {
             return refused();
         };
         torch.follow_threads(py)?;
@@ -343,7 +373,7 @@ impl Function {
 /// The arguments of a call on plain tensors of PyTorch.
 struct Plain<'a, 'py> {
     given: Vec<Given<'a, 'py>>,
-    names: Vec<&'static str>,
+    names: Vec<&'a str>,
     objects: Vec<&'a Bound<'py, PyAny>>,
     memories: Vec<Memory>,
 }
@@ -351,20 +381,20 @@ struct Plain<'a, 'py> {
 impl Function {
     /// Reads the arguments of a call; `None` if a tensor is not plain.
     fn plain<'a, 'py>(
-        &self,
+        &'a self,
         torch: &Torch,
         arguments: &'a [Bound<'py, PyAny>],
     ) -> PyResult<Option<Plain<'a, 'py>>> {
-        let inputs = self.entry.signature.inputs;
+        let count = self.slots.len();
+        let mut values = Vec::with_capacity(count);
         let mut plain = Plain {
-            given: Vec::with_capacity(inputs.len()),
-            names: Vec::with_capacity(inputs.len()),
-            objects: Vec::with_capacity(inputs.len()),
-            memories: Vec::with_capacity(inputs.len()),
+            given: Vec::new(),
+            names: Vec::with_capacity(count),
+            objects: Vec::with_capacity(count),
+            memories: Vec::with_capacity(count),
         };
-        for (input, argument) in inputs.iter().zip(arguments) {
-            let name = input.name;
-            let value = if !input.tensor {
+        for (slot, argument) in self.slots.iter().zip(arguments) {
+            let value = if !slot.input.tensor {
                 Value::Object(argument)
             } else if argument.is_none() {
                 Value::Tensor(None)
@@ -372,13 +402,14 @@ impl Function {
                 let Some(memory) = torch.read(argument)? else {
                     return Ok(None);
                 };
-                plain.names.push(name);
+                plain.names.push(&*slot.name);
                 plain.objects.push(argument);
                 plain.memories.push(memory);
                 Value::Tensor(Some(plain.objects.len() - 1))
             };
-            plain.given.push(Given { name, value });
+            values.push(value);
         }
+        plain.given = self.slots.given(values);
         Ok(Some(plain))
     }
 
@@ -406,9 +437,9 @@ impl Function {
         py: Python<'py>,
         arguments: &[Bound<'py, PyAny>],
     ) -> PyResult<Bound<'py, PyTuple>> {
-        let inputs = self.entry.signature.inputs.iter().zip(arguments);
-        let values = inputs.map(|(input, argument)| {
-            if input.tensor && !argument.is_none() {
+        let slots = self.slots.iter().zip(arguments);
+        let values = slots.map(|(slot, argument)| {
+            if slot.input.tensor && !argument.is_none() {
                 PyBool::new(py, true).to_owned().into_any()
             } else {
                 argument.clone()
@@ -419,17 +450,36 @@ impl Function {
 }
 
 /// The tensors of a call, with their names.
-struct Tensors {
-    names: Vec<&'static str>,
+struct Tensors<'f> {
+    names: Vec<&'f str>,
     tensors: Vec<AnyTensor>,
 }
 
 impl Function {
+    /// Returns a function with an argument for each parameter.
+    pub(crate) fn new(
+        name: &'static str,
+        entry: &'static Entry,
+        variants: [Option<Variant>; 2],
+    ) -> Self {
+        let node = PyOnceLock::new();
+        Self {
+            name,
+            entry,
+            slots: Slots::of(entry.signature.inputs),
+            shared: Arc::new(Shared {
+                variants,
+                node,
+                was_long: AtomicBool::new(false),
+            }),
+        }
+    }
+
     /// Reads the values of a call on these tensors.
     fn prepared(
         &self,
         py: Python<'_>,
-        names: &[&'static str],
+        names: &[&str],
         tensors: &[AnyTensor],
         given: &[Given<'_, '_>],
     ) -> PyResult<Prepared> {
@@ -444,14 +494,14 @@ impl Function {
         // The time of these functions is in proportion to their elements.
         let is_linear = signature.elementwise || signature.inputs.iter().any(|input| input.step);
         let most = if is_linear { 1 << 20 } else { 1 << 18 };
-        elements > most || self.was_long.load(Ordering::Relaxed)
+        elements > most || self.shared.was_long.load(Ordering::Relaxed)
     }
 
     /// Runs a function that was prepared for these tensors.
     fn run_on(
         &self,
         py: Python<'_>,
-        call: Tensors,
+        call: Tensors<'_>,
         prepared: Prepared,
         requires_grad: &[bool],
         directions: Vec<Vec<bool>>,
@@ -474,7 +524,7 @@ impl Function {
         let begin = Instant::now();
         let ran = signals::run(py, is_long, || panics::caught(work))?;
         if begin.elapsed() > signals::LONG {
-            self.was_long.store(true, Ordering::Relaxed);
+            self.shared.was_long.store(true, Ordering::Relaxed);
         }
         let ran = ran.map_err(|panic| {
             let shapes = names.iter().zip(&shapes);
@@ -505,11 +555,16 @@ impl Function {
 
     fn any_variant(&self) -> &Variant {
         // INVARIANT: `Functions::add` takes no function without a variant.
-        self.variants.iter().flatten().next().expect("a variant")
+        self.shared
+            .variants
+            .iter()
+            .flatten()
+            .next()
+            .expect("a variant")
     }
 
-    const fn variant_of(&self, element: ElementType) -> Option<&Variant> {
-        let [single, double] = &self.variants;
+    fn variant_of(&self, element: ElementType) -> Option<&Variant> {
+        let [single, double] = &self.shared.variants;
         match element {
             ElementType::F32 => single.as_ref(),
             ElementType::F64 => double.as_ref(),
@@ -533,20 +588,20 @@ impl Function {
 
     /// Returns the error for an array of the other element type of floats.
     fn wrong_type(&self, name: &str, expected: &str, found: &str) -> PyErr {
-        let text = wrong_type(name, expected, found);
+        let text = wrong_type(&name, expected, found);
         PyTypeError::new_err(format!("{}: {text}", self.name))
     }
 
     /// Returns the error for an array that is not of floats.
     fn refused(&self, name: &str, found: &str) -> PyErr {
-        let of = element_types(&self.variants);
+        let of = element_types(&self.shared.variants);
         PyTypeError::new_err(format!("{}: `{name}` must be {of}, not {found}", self.name))
     }
 
     /// Returns the text of a panic in forward, with the names and shapes of the tensors.
     pub(crate) fn panicked<'s>(
         &self,
-        tensors: impl Iterator<Item = (&'static str, &'s [usize])>,
+        tensors: impl Iterator<Item = (&'s str, &'s [usize])>,
         panic: &str,
     ) -> String {
         let shapes = tensors.map(|(name, shape)| format!("{name} {shape:?}"));

@@ -2,11 +2,9 @@
 
 use std::collections::HashMap;
 use std::ffi::CString;
-use std::sync::atomic::AtomicBool;
 
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 
 use crate::export::Variant;
 use crate::function::Function;
@@ -78,14 +76,7 @@ impl<'m, 'py> Functions<'m, 'py> {
         })?;
         let definition = stub::definition(name, entry, &variants, defaults)?;
         self.stub += &definition.stub;
-        let function = Function {
-            name,
-            entry,
-            variants,
-            node: PyOnceLock::new(),
-            was_long: AtomicBool::new(false),
-        };
-        let function = Bound::new(py, function)?;
+        let function = Bound::new(py, Function::new(name, entry, variants))?;
         ffi::add(function.clone().unbind());
         let functions = self.dispatch.getattr("functions")?;
         functions.set_item(name, &function)?;

@@ -7,12 +7,46 @@ All derivatives are gradients of tangents of a call, as the tangents of gradient
 `tangents_of`.
 """
 
+import functools
 
 operators = {}  # for each function by its name, its operator of PyTorch, or None
 
 
+@functools.lru_cache(maxsize=256)
+def expanded(function, lengths):
+    """Returns the function for lists of these lengths, which has an argument for each tensor of a list."""
+    return function.expanded(lengths)
+
+
+def unfolded(function, arguments):
+    """Returns a function that takes no lists, and its arguments: each tensor of a list is one of them."""
+    lists = function.lists
+    if not lists:
+        return function, arguments
+    names, flat, lengths = function.arguments, [], []
+    for place, argument in enumerate(arguments):
+        if place not in lists:
+            flat.append(argument)
+            continue
+        if not isinstance(argument, (list, tuple)):
+            kind = type(argument).__name__
+            raise TypeError(f"{function.name}: `{names[place]}` must be a list of arrays, not {kind}")
+        for index, item in enumerate(argument):
+            if item is None:
+                raise TypeError(f"{function.name}: `{names[place]}[{index}]` must be an array, not None")
+        flat.extend(argument)
+        lengths.append(len(argument))
+    return expanded(function, tuple(lengths)), tuple(flat)
+
+
+def folded(function, each):
+    """Returns what there is for each argument of an expanded function with lists for its lists."""
+    each = iter(each)
+    return [next(each) if length is None else [next(each) for _ in range(length)] for length in function.lengths]
+
+
 class Call:
-    """A function with its arguments."""
+    """A function with its arguments, without lists: see `unfolded`."""
 
     __slots__ = ("arguments", "function", "indices")
 

@@ -5,7 +5,7 @@ import sys
 import numpy
 
 from . import after
-from .call import Call, operators, returned
+from .call import Call, folded, operators, returned, unfolded
 
 functions = {}
 # The places of arrays and the element type of each function, as what PyTorch 2.6 can trace.
@@ -48,19 +48,20 @@ has_operator._dynamo_marked_constant = True
 
 def call(name, arguments):
     torch = sys.modules.get("torch")
-    function = functions[name]
     if torch is not None:
         is_compiling = torch.compiler.is_compiling()
         if not is_compiling:
-            found = function.fast(arguments)
+            function, each = unfolded(functions[name], arguments)
+            found = function.fast(each)
             if found is not NotImplemented:
                 return found
         kinds = halves(torch, name, arguments)
         if kinds:
             return narrowed(torch, call(name, widened(torch, name, arguments)), kinds)
         if is_compiling and not torch._C._are_functorch_transforms_active() and has_operator(name):
-            if any(isinstance(argument, torch.Tensor) for argument in arguments):
+            if any(isinstance(argument, torch.Tensor) for argument in items(arguments)):
                 return returned(operators[name](*arguments))
+    function, arguments = unfolded(functions[name], arguments)
     jax = sys.modules.get("jax")
     arrays = [arguments[place] for place in function.places if arguments[place] is not None]
     for array in arrays:
@@ -90,6 +91,14 @@ def half_precision(enabled):
     settings["half_precision"] = bool(enabled)
 
 
+def items(arguments):
+    """Returns the arguments with the items of lists in place of lists."""
+    found = []
+    for argument in arguments:
+        found += argument if isinstance(argument, (list, tuple)) else [argument]
+    return found
+
+
 def halves(torch, name, arguments):
     """Returns the element types of the tensors, if one is of 16 bits, or of 32 under `autocast` and the function has only
     those of 64.
@@ -97,8 +106,8 @@ def halves(torch, name, arguments):
     if not settings["half_precision"]:
         return None
     places, element = traced[name]
-    tensors = [arguments[place] for place in places if isinstance(arguments[place], torch.Tensor)]
-    kinds = {tensor.dtype for tensor in tensors}
+    tensors = items([arguments[place] for place in places])
+    kinds = {tensor.dtype for tensor in tensors if isinstance(tensor, torch.Tensor)}
     is_narrow = element == "float64" and torch.float32 in kinds and torch.is_autocast_enabled("cpu")
     return kinds if is_narrow or torch.float16 in kinds or torch.bfloat16 in kinds else None
 
@@ -111,11 +120,13 @@ def widened(torch, name, arguments):
     kind = getattr(torch, element)
     narrow = (torch.float16, torch.bfloat16) if element == "float32" else (torch.float16, torch.bfloat16, torch.float32)
 
-    def wide(place, argument):
-        is_narrow = place in places and isinstance(argument, torch.Tensor) and argument.dtype in narrow
+    def wide(argument):
+        if isinstance(argument, (list, tuple)):
+            return [wide(item) for item in argument]
+        is_narrow = isinstance(argument, torch.Tensor) and argument.dtype in narrow
         return argument.to(kind) if is_narrow else argument
 
-    return tuple(wide(place, argument) for place, argument in enumerate(arguments))
+    return tuple(wide(argument) if place in places else argument for place, argument in enumerate(arguments))
 
 
 def narrowed(torch, outputs, kinds):
@@ -162,7 +173,8 @@ def check(call, arrays, expected):
 
 def vjp(function, *arguments):
     """Calls a function of this module with arrays of NumPy. Returns its outputs, and a function from gradients of the
-    outputs that are arrays of floats to gradients of the arguments, None for those that are not arrays.
+    outputs that are arrays of floats to gradients of the arguments, None for those that are not arrays, and a list for
+    a list of arrays.
 
         y, pull = vjp(squash, x, limit)
         grad_x, grad_limit = pull(numpy.ones_like(y))
@@ -171,6 +183,7 @@ def vjp(function, *arguments):
         raise TypeError(f"vjp expects a function of a pullback module, got {function!r}")
     function = function.pullback
     arguments += (None,) * (len(function.arguments) - len(arguments))
+    function, arguments = unfolded(function, arguments)
     arrays = [arguments[place] for place in function.places if arguments[place] is not None]
     check(Call(function, arguments), arrays, "a numpy.ndarray")
     # `pull` needs the values of now, and NumPy does not report when an array is written to.
@@ -187,7 +200,7 @@ def vjp(function, *arguments):
         found = [numpy.zeros_like(array) if grad is None else grad.astype(array.dtype, copy=False) for array, grad in found]
         found = iter(found)
         is_array = [place in function.places and argument is not None for place, argument in enumerate(arguments)]
-        grads = tuple(next(found) if given else None for given in is_array)
+        grads = tuple(folded(function, [next(found) if given else None for given in is_array]))
         return grads[0] if len(grads) == 1 else grads
 
     return returned(narrowed_arrays(outputs, kinds)), pull

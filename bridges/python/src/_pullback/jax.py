@@ -31,7 +31,9 @@ def apply(call, arrays):
         else:
             arguments.append(value)
             words.append(word(call, value))
-    program = program_of(function, " ".join([function.name, *words]), tuple(arguments))
+    lengths = [str(length) for length in function.lengths if length is not None]
+    text = " ".join([":".join([function.name, *lengths]), *words])
+    program = program_of(function, text, tuple(arguments))
     outputs = bind(program, operands)
     if half:
         outputs = [output.astype(kind) if output.dtype == wide else output for output in outputs]

@@ -72,7 +72,7 @@ class Declared:
         self.lengths = [None if text == "_" else Expression(text) for text in lengths[self.leading :]]
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1024)
 def declared(function):
     """Returns the declared shapes of the arguments and of the outputs by name, and None if an output has none.
 

@@ -8,7 +8,7 @@ from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 from torch._C._autograd import _get_current_graph_task_keep_graph as keeps_graph
 
 from . import connect
-from .call import Call, gradients_of, kinds_of, operators, returned, tangents_of
+from .call import Call, Gradients, folded, gradients_of, kinds_of, operators, returned, tangents_of
 
 # Without it, as in PyTorch 2.6, a call under such hooks keeps its recording: more memory, the same gradients.
 saved_tensors_hooks = getattr(torch._C._autograd, "_top_saved_tensors_default_hooks", lambda ignore_is_tracing: None)
@@ -73,7 +73,11 @@ def plain(grad):
 
 def along(call, kinds, tensors, tangents, run):
     """Returns the tangents of the outputs, None for those without a gradient."""
-    found = iter(tangents_of(call, kinds, tensors, tangents, run))
+    found = tangents_of(call, kinds, tensors, tangents, run)
+    if isinstance(call, Gradients):
+        # A gradient that does not depend on what has a tangent: PyTorch takes no None for it.
+        found = [torch.zeros_like(x) if along is None else along for x, along in zip(tensors, found)]
+    found = iter(found)
     found = [kind if kind is None else (next(found), kind) for kind in kinds]
     return returned([tangent[0] if tangent and tangent[1] else None for tangent in found])
 
@@ -247,7 +251,7 @@ def apply(call, tensors):
         call, tensors = transforms.with_indices(call, tensors)
         return returned(transforms.Node.apply(call, *tensors))
     if needs_operator(tensors) and (operator := operators.get(call.name)) is not None:
-        return returned(operator(*call.arguments))
+        return returned(operator(*folded(call.function, call.arguments)))
     return node(call.name).apply(call, None, *tensors)
 
 

@@ -6,7 +6,7 @@ gradient, which runs the function again.
 
 import torch
 
-from .call import Call, Gradients, gradients_of, kinds_of, operators
+from .call import Call, Gradients, folded, gradients_of, kinds_of, operators
 from .torch import along, arrays_of, is_mapped, needs_operator, outputs_of, untraced
 
 
@@ -59,6 +59,7 @@ def by_operator(call, tensors):
     ]
     for place in of.indices:
         arguments[place] = next(given)
+    arguments = folded(of.function, arguments)
     if call is of:
         return tuple(operator(*arguments))
     gradients = getattr(getattr(torch.ops, operator.namespace), f"{operator._opname}_gradients")

@@ -11,11 +11,12 @@ use super::abi::{Body, Frame, Kind, Operand, Target};
 use super::examples::each_example;
 use super::plain::{self, Plain};
 use super::text::{Argument, Step, read};
-use crate::argument::{Given, Value};
+use crate::argument::Value;
 use crate::function::{Failed, Function};
 use crate::marks::{among_all, chosen, spread};
 use crate::output::Returned;
 use crate::panics;
+use crate::slots::Slots;
 
 /// The functions of the module, by name.
 static FUNCTIONS: RwLock<Option<HashMap<&'static str, &'static Function>>> = RwLock::new(None);
@@ -40,6 +41,7 @@ pub(crate) fn add(function: Py<Function>) {
 /// A program of XLA.
 pub(super) struct Program {
     function: &'static Function,
+    slots: Slots,
     arguments: Vec<Argument>,
     /// The derivatives, without the examples.
     steps: Vec<Step>,
@@ -98,9 +100,16 @@ impl Program {
         let function = functions.as_ref();
         let function = function.and_then(|functions| functions.get(text.name).copied());
         let function = function.ok_or_else(|| format!("no function `{}`", text.name))?;
-        if text.arguments.len() != function.entry.signature.inputs.len() {
+        if text
+            .lengths
+            .iter()
+            .any(|length| *length > text.arguments.len())
+        {
             return Err(other());
         }
+        let slots = Slots::of_lengths(function.entry.signature.inputs, &text.lengths);
+        let slots = slots.filter(|slots| slots.len() == text.arguments.len());
+        let slots = slots.ok_or_else(other)?;
         let is_operand = |argument: &&Argument| !matches!(argument, Argument::Value(_));
         let operands = text.arguments.iter().filter(is_operand);
         let tensors: Vec<bool> = operands
@@ -138,6 +147,7 @@ impl Program {
         };
         Ok(Self {
             function,
+            slots,
             arguments: text.arguments,
             steps,
             batches,
@@ -224,13 +234,12 @@ impl Program {
     fn shapes<'o>(
         &'o self,
         operands: &'o [Operand<'_>],
-    ) -> impl Iterator<Item = (&'static str, &'o [usize])> {
-        let inputs = self.function.entry.signature.inputs.iter();
-        let inputs = inputs.zip(&self.arguments);
-        let inputs = inputs.filter(|(_, argument)| !matches!(argument, Argument::Value(_)));
-        let inputs = inputs.zip(operands);
-        let inputs = inputs.filter(|((_, argument), _)| matches!(argument, Argument::Tensor));
-        inputs.map(|((input, _), operand)| (input.name, operand.shape()))
+    ) -> impl Iterator<Item = (&'o str, &'o [usize])> {
+        let slots = self.slots.iter().zip(&self.arguments);
+        let slots = slots.filter(|(_, argument)| !matches!(argument, Argument::Value(_)));
+        let slots = slots.zip(operands);
+        let slots = slots.filter(|((_, argument), _)| matches!(argument, Argument::Tensor));
+        slots.map(|((slot, _), operand)| (&*slot.name, operand.shape()))
     }
 
     fn outputs(
@@ -264,22 +273,18 @@ impl Program {
     fn call(&self, values: &[Plain<'_>], tensors: &[AnyTensor]) -> Result<Vec<Returned>, Failed> {
         let (mut values, mut places) = (values.iter(), 0..tensors.len());
         let mut first = None;
-        let inputs = self.function.entry.signature.inputs.iter();
-        let given = inputs.zip(&self.arguments).map(|(input, argument)| {
-            let name = input.name;
-            let value = match argument {
-                Argument::Tensor => {
-                    let place = places.next();
-                    first = first.or_else(|| Some((name, tensors[place?].element_type())));
-                    Value::Tensor(place)
-                }
-                Argument::Value(Plain::None) if input.tensor => Value::Tensor(None),
-                Argument::Value(value) => Value::Plain(value),
-                Argument::Operand => Value::Plain(values.next().unwrap_or(&Plain::None)),
-            };
-            Given { name, value }
+        let slots = self.slots.iter().zip(&self.arguments);
+        let given = slots.map(|(slot, argument)| match argument {
+            Argument::Tensor => {
+                let place = places.next();
+                first = first.or_else(|| Some((&*slot.name, tensors[place?].element_type())));
+                Value::Tensor(place)
+            }
+            Argument::Value(Plain::None) if slot.input.tensor => Value::Tensor(None),
+            Argument::Value(value) => Value::Plain(value),
+            Argument::Operand => Value::Plain(values.next().unwrap_or(&Plain::None)),
         });
-        let given: Vec<_> = given.collect();
+        let given = self.slots.given(given);
         let prepared = (self.function.variant(first)?.prepare)(&given)?;
         Ok(prepared(tensors)?)
     }
