@@ -23,9 +23,21 @@ pub struct Given<'a, 'py> {
 pub(crate) enum Value<'a, 'py> {
     /// The index among the tensors of the call; `None` for an optional tensor that was left out.
     Tensor(Option<usize>),
+    /// The indices of the tensors of a list.
+    List(Vec<usize>),
     Object(&'a Bound<'py, PyAny>),
     /// A value of a program of XLA.
     Plain(&'a Plain<'a>),
+}
+
+impl Value<'_, '_> {
+    /// Returns the index of a tensor.
+    pub(crate) const fn place(&self) -> Option<usize> {
+        match self {
+            Self::Tensor(place) => *place,
+            _ => None,
+        }
+    }
 }
 
 /// A tensor argument: its index among the tensors of the call, and its name in errors.
@@ -35,12 +47,19 @@ pub struct Place {
     index: usize,
 }
 
+/// A list of tensors: their indices among the tensors of the call, and the list's name in errors.
+#[derive(Debug)]
+pub struct Places {
+    name: &'static str,
+    indices: Vec<usize>,
+}
+
 /// A parameter of a function, with `'static` in place of its lifetimes. `P` chooses the type parameters of a generic
 /// function: [`Of`] or [`OfElement`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no counterpart in Python",
     label = "this function has a parameter of the type `{Self}`",
-    note = "a parameter may be a tensor, an optional tensor, a number, `bool`, a string, an `Option` of these, a slice or \
+    note = "a parameter may be a tensor, an optional tensor, a list of tensors, a number, `bool`, a string, an `Option` of these, a slice or \
             a `Vec` of numbers, or an array of integers or of `bool`, of one element type"
 )]
 pub trait Argument<P>: Sized {
@@ -102,11 +121,25 @@ pub(crate) const fn dtype(element: ElementType) -> &'static str {
     }
 }
 
-fn typed<T: Element, D: Dimension>(place: &Place, tensors: &[AnyTensor]) -> PyResult<Tensor<T, D>> {
-    let (name, tensor) = (place.name, &tensors[place.index]);
+/// Returns the text for a tensor of an element type that a function does not take.
+pub(crate) fn wrong_type(name: &dyn Display, expected: &str, found: &str) -> String {
+    let (method, with) = match expected {
+        "float64" => ("double", " with `jax_enable_x64`"),
+        _ => ("float", ""),
+    };
+    format!(
+        "`{name}` must be {expected}, not {found}; pass `{name}.{method}()` in PyTorch, `{name}.astype(\"{expected}\")` \
+         in NumPy and in JAX{with}"
+    )
+}
+
+fn typed<T: Element, D: Dimension>(
+    name: &dyn Display,
+    tensor: &AnyTensor,
+) -> PyResult<Tensor<T, D>> {
     let found = tensor.to_tensor::<T>().ok_or_else(|| {
         let (expected, found) = (dtype(T::TYPE), dtype(tensor.element_type()));
-        PyTypeError::new_err(format!("`{name}` must be {expected}, not {found}"))
+        PyTypeError::new_err(wrong_type(name, expected, found))
     })?;
     found
         .into_dimensionality()
@@ -143,7 +176,7 @@ macro_rules! tensors {
             }
 
             fn hold(given: Place, tensors: &[AnyTensor]) -> PyResult<Self::Held> {
-                typed(&given, tensors)
+                typed(&given.name, &tensors[given.index])
             }
 
             fn with(held: &Self::Held) -> <Self as Argument<$Pin>>::With<'_> {
@@ -176,7 +209,8 @@ macro_rules! optional {
             }
 
             fn hold(given: Option<Place>, tensors: &[AnyTensor]) -> PyResult<Self::Held> {
-                given.map(|place| typed(&place, tensors)).transpose()
+                let tensor = given.map(|place| typed(&place.name, &tensors[place.index]));
+                tensor.transpose()
             }
 
             fn with(held: &Self::Held) -> Self::With<'_> {
@@ -187,6 +221,41 @@ macro_rules! optional {
 }
 
 optional! {
+    [T: Element] Of<T>, T, IxDyn;
+    [T: Element, D: Dimension + 'static] OfElement<T>, T, D;
+}
+
+/// Implements [`Argument`] for lists of tensors.
+macro_rules! tensor_lists {
+    ($([$($generics:tt)*] $Pin:ty, $T:ty, $D:ty;)+) => {$(
+        impl<$($generics)*> Argument<$Pin> for &'static [Tensor<$T, $D>] {
+            type With<'a> = &'a [Tensor<$T, $D>];
+            type Given = Places;
+            type Held = Vec<Tensor<$T, $D>>;
+            const PARAMETER: Parameter = Parameter::tensor("Sequence[Array]", <$D>::NDIM, <$T>::TYPE);
+
+            fn read(given: &Given<'_, '_>) -> PyResult<Places> {
+                let name = given.name;
+                match &given.value {
+                    Value::List(indices) => Ok(Places { name, indices: indices.clone() }),
+                    _ => Err(PyTypeError::new_err(format!("`{name}` is not a list"))),
+                }
+            }
+
+            fn hold(given: Places, tensors: &[AnyTensor]) -> PyResult<Self::Held> {
+                let Places { name, indices } = given;
+                let list = indices.iter().enumerate();
+                list.map(|(place, &index)| typed(&format_args!("{name}[{place}]"), &tensors[index])).collect()
+            }
+
+            fn with(held: &Self::Held) -> Self::With<'_> {
+                held
+            }
+        }
+    )+};
+}
+
+tensor_lists! {
     [T: Element] Of<T>, T, IxDyn;
     [T: Element, D: Dimension + 'static] OfElement<T>, T, D;
 }
@@ -356,10 +425,10 @@ arrays!(bool => flags);
 fn ranked<V, D: Dimension>(given: &Given<'_, '_>, array: ArrayD<V>) -> PyResult<Array<V, D>> {
     let shape = array.shape().to_vec();
     let array = array.into_dimensionality();
-    array.map_err(|_| wrong_rank(given.name, D::NDIM.unwrap_or_default(), &shape))
+    array.map_err(|_| wrong_rank(&given.name, D::NDIM.unwrap_or_default(), &shape))
 }
 
-fn wrong_rank(name: &str, rank: usize, shape: &[usize]) -> PyErr {
+fn wrong_rank(name: &dyn Display, rank: usize, shape: &[usize]) -> PyErr {
     let axes = match rank {
         1 => "axis",
         _ => "axes",

@@ -254,6 +254,11 @@ fn is_row_major(shape: &[usize], strides: &[usize]) -> bool {
 }
 
 impl Memory {
+    /// Returns the number of elements.
+    pub(crate) fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+
     /// Returns the elements as a tensor: their memory, or a copy if they are not in row-major order.
     ///
     /// # Safety

@@ -6,11 +6,16 @@
 //! ([`ByRank`]); tensors of this element type and of the ranks in the signature ([`ByElement`]); or no such tensors
 //! ([`Neither`]). The first trait that applies also chooses the type parameters. If none does for either element type,
 //! [`Refused`] makes the compiler name the type that Python cannot give.
+//!
+//! # Note [Lists]
+//! A function takes `&[Tensor1<f64>]` and `&[&Tensor1<f64>]`, so its type has a parameter more for each list, which no
+//! trait above determines: both would do. So before, [`At`] tries each position: if the parameter there can be a slice
+//! of tensors, [`Listed`] chooses tensors by value, and else [`Unlisted`] leaves all as it is.
 
 use std::marker::PhantomData;
 
-use pullback::AnyTensor;
 use pullback::catalogue::Entry;
+use pullback::{AnyTensor, Tensor};
 use pyo3::PyResult;
 
 use crate::argument::{Argument, Given, Of, OfElement, Parameter};
@@ -111,6 +116,67 @@ calls!(A a, B b, C c, D d, E e, F f, G g, H h, I i);
 calls!(A a, B b, C c, D d, E e, F f, G g, H h, I i, J j);
 calls!(A a, B b, C c, D d, E e, F f, G g, H h, I i, J j, K k);
 calls!(A a, B b, C c, D d, E e, F f, G g, H h, I i, J j, K k, L l);
+
+/// A function whose parameter at the position `K` is a list of tensors.
+pub trait ListAt<const K: usize, M> {}
+
+macro_rules! list_at {
+    ($K:literal [$($Before:ident)*] $($After:ident)*) => {
+        impl<Fun, O, T: 'static, D: 'static, $($Before,)* $($After),*>
+            ListAt<$K, fn($($Before,)* &'static [Tensor<T, D>], $($After),*) -> O> for Fun
+        where
+            Fun: Fn($($Before,)* &'static [Tensor<T, D>], $($After),*) -> O,
+        {
+        }
+
+        list_at!(fewer $K [$($Before)*] $($After)*);
+    };
+    (fewer $K:literal [$($Before:ident)*]) => {};
+    (fewer $K:literal [$($Before:ident)*] $First:ident $($After:ident)*) => {
+        list_at!($K [$($Before)*] $($After)*);
+    };
+}
+
+list_at!(0 [] B C Q E F G H I J K L);
+list_at!(1 [A] C Q E F G H I J K L);
+list_at!(2 [A B] Q E F G H I J K L);
+list_at!(3 [A B C] E F G H I J K L);
+list_at!(4 [A B C Q] F G H I J K L);
+list_at!(5 [A B C Q E] G H I J K L);
+list_at!(6 [A B C Q E F] H I J K L);
+list_at!(7 [A B C Q E F G] I J K L);
+list_at!(8 [A B C Q E F G H] J K L);
+list_at!(9 [A B C Q E F G H I] K L);
+list_at!(10 [A B C Q E F G H I J] L);
+list_at!(11 [A B C Q E F G H I J K]);
+
+/// Finds whether the parameter of `F` at the position `K` is a list: see Note \[Lists\].
+#[derive(Debug)]
+pub struct At<const K: usize, F>(pub F);
+
+/// A list.
+pub trait Listed<F, M> {
+    /// Returns the function of lists of tensors by value.
+    fn chosen(self) -> F;
+}
+
+impl<const K: usize, F: ListAt<K, M>, M> Listed<F, M> for At<K, F> {
+    fn chosen(self) -> F {
+        self.0
+    }
+}
+
+/// Another parameter, or none.
+pub trait Unlisted<F> {
+    /// Returns the function.
+    fn chosen(&self) -> F;
+}
+
+impl<const K: usize, F: Copy> Unlisted<F> for At<K, F> {
+    fn chosen(&self) -> F {
+        self.0
+    }
+}
 
 /// Finds whether `F` is a function of tensors of `T`: see Note \[Generic functions\].
 #[derive(Debug)]

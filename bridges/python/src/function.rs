@@ -1,5 +1,9 @@
 //! A function, as the modules of `_pullback` call it.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
 use pullback::catalogue::Entry;
 use pullback::{AnyTensor, ElementType, Error, ErrorKind, Order, Shape, foreign};
 use pyo3::exceptions::{PyNotImplementedError, PyRuntimeError, PyTypeError, PyValueError};
@@ -8,24 +12,34 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyTuple};
 
-use crate::argument::{Given, Value, dtype};
+use crate::argument::{Given, Value, dtype, wrong_type};
 use crate::dlpack::Memory;
 use crate::export::{Prepared, Variant, element_types};
 use crate::marks::spread;
 use crate::output::{self, Returned};
 use crate::recording::Recording;
+use crate::slots::{Slots, each_shape};
 use crate::torch::Torch;
-use crate::{array, panics, torch};
+use crate::{array, panics, signals, torch};
 
 /// A function, for the element types that it has a variant for.
 #[pyclass(frozen)]
 pub(crate) struct Function {
     pub(crate) name: &'static str,
     pub(crate) entry: &'static Entry,
+    /// The arguments: with a slot for each list, or for each tensor of a list.
+    slots: Slots,
+    shared: Arc<Shared>,
+}
+
+/// What a function has for lists of all lengths.
+struct Shared {
     /// For `f32` and for `f64`.
-    pub(crate) variants: [Option<Variant>; 2],
+    variants: [Option<Variant>; 2],
     /// Makes a node of PyTorch's graph.
-    pub(crate) node: PyOnceLock<Py<PyAny>>,
+    node: PyOnceLock<Py<PyAny>>,
+    /// Whether a call took long: see [`signals`].
+    was_long: AtomicBool,
 }
 
 /// The arrays of a call, without the optional ones that are `None`.
@@ -34,7 +48,7 @@ type Arrays<'py> = Vec<Bound<'py, PyAny>>;
 type Outputs<'py> = (Vec<Bound<'py, PyAny>>, Vec<Option<bool>>);
 
 /// The names and the declared shapes of the arguments or of the outputs, as they are written.
-type Shapes = Vec<(&'static str, Option<&'static str>)>;
+type Shapes<'f> = Vec<(&'f str, Option<&'static str>)>;
 /// The lengths of the rows of tensors, where there are any.
 type Rows = Vec<Option<usize>>;
 /// The element types and numbers of axes of tensors, and the element types of the outputs.
@@ -50,36 +64,53 @@ impl Function {
         self.name
     }
 
+    /// Returns the function for lists of these lengths, with an argument for each of their tensors.
+    fn expanded(&self, lengths: Vec<usize>) -> PyResult<Self> {
+        let slots = Slots::of_lengths(self.entry.signature.inputs, &lengths);
+        let other = || PyTypeError::new_err(format!("{}: {} lists", self.name, lengths.len()));
+        Ok(Self {
+            name: self.name,
+            entry: self.entry,
+            slots: slots.ok_or_else(other)?,
+            shared: self.shared.clone(),
+        })
+    }
+
+    /// Returns the indices of the parameters that are lists of tensors.
+    #[getter]
+    fn lists<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let inputs = self.entry.signature.inputs.iter().enumerate();
+        let lists = inputs.filter(|(_, input)| input.list);
+        let lists: Vec<usize> = lists.map(|(parameter, _)| parameter).collect();
+        PyTuple::new(py, lists)
+    }
+
+    /// Returns, for each parameter, the length of its list; `None` for other parameters.
+    #[getter]
+    fn lengths(&self) -> Vec<Option<usize>> {
+        self.slots.lengths().to_vec()
+    }
+
     /// Returns the names of the arguments.
     #[getter]
-    fn arguments(&self) -> Vec<&'static str> {
-        self.entry
-            .signature
-            .inputs
-            .iter()
-            .map(|input| input.name)
-            .collect()
+    fn arguments(&self) -> Vec<&str> {
+        self.slots.iter().map(|slot| &*slot.name).collect()
     }
 
     /// Returns the indices of the tensors among the arguments.
     #[getter]
     fn places<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let inputs = self.entry.signature.inputs.iter().enumerate();
-        PyTuple::new(
-            py,
-            inputs
-                .filter(|(_, input)| input.tensor)
-                .map(|(place, _)| place)
-                .collect::<Vec<_>>(),
-        )
+        let slots = self.slots.iter().enumerate();
+        let places = slots.filter(|(_, slot)| slot.input.tensor);
+        let places: Vec<usize> = places.map(|(place, _)| place).collect();
+        PyTuple::new(py, places)
     }
 
     /// Returns, for each argument that is a tensor, whether it has a gradient.
     #[getter]
     fn has_gradient(&self) -> Vec<bool> {
-        let inputs = self.entry.signature.inputs.iter();
-        let tensors = inputs.filter(|input| input.tensor);
-        tensors.map(|input| input.differentiable).collect()
+        let tensors = self.slots.tensors();
+        tensors.map(|slot| slot.input.differentiable).collect()
     }
 
     /// Returns how often the function can be differentiated, `None` for any number of times.
@@ -100,8 +131,8 @@ impl Function {
 
     /// Returns the element types that the function takes.
     #[getter]
-    const fn elements(&self) -> &'static str {
-        element_types(&self.variants)
+    fn elements(&self) -> &'static str {
+        element_types(&self.shared.variants)
     }
 
     /// Returns whether the function is elementwise: then its outputs have the broadcast shape of its arrays, both without
@@ -111,15 +142,21 @@ impl Function {
         self.entry.signature.elementwise
     }
 
+    /// Returns whether the function is a scan, of which lanes broadcast as elements do.
+    #[getter]
+    fn scan(&self) -> bool {
+        let mut inputs = self.entry.signature.inputs.iter();
+        inputs.any(|input| input.step)
+    }
+
     /// Returns the lengths of the rows that an elementwise function takes and returns: of the arguments that are tensors,
     /// and of the outputs.
     #[getter]
     fn rows(&self) -> (Rows, Rows) {
-        let signature = &self.entry.signature;
-        let inputs = signature.inputs.iter().filter(|input| input.tensor);
-        let outputs = signature.outputs.iter();
+        let inputs = self.slots.tensors();
+        let outputs = self.entry.signature.outputs.iter();
         (
-            inputs.map(|input| input.row).collect(),
+            inputs.map(|slot| slot.input.row).collect(),
             outputs.map(|output| output.row).collect(),
         )
     }
@@ -127,11 +164,10 @@ impl Function {
     /// Returns whether the arguments that are tensors, and the outputs, have the axis of the steps of a scan.
     #[getter]
     fn steps(&self) -> (Vec<bool>, Vec<bool>) {
-        let signature = &self.entry.signature;
-        let inputs = signature.inputs.iter().filter(|input| input.tensor);
-        let outputs = signature.outputs.iter();
+        let inputs = self.slots.tensors();
+        let outputs = self.entry.signature.outputs.iter();
         (
-            inputs.map(|input| input.step).collect(),
+            inputs.map(|slot| slot.input.step).collect(),
             outputs.map(|output| output.step).collect(),
         )
     }
@@ -140,7 +176,13 @@ impl Function {
     #[getter]
     fn stubs(&self) -> (Vec<&'static str>, Vec<(&'static str, bool)>) {
         let variant = self.any_variant();
-        let inputs = variant.parameters.iter().map(|parameter| parameter.stub);
+        let inputs = self.slots.iter().map(|slot| {
+            if slot.of_list {
+                "Array"
+            } else {
+                variant.parameters[slot.parameter].stub
+            }
+        });
         let outputs = self.entry.signature.outputs.iter();
         let stubs = variant.outputs.iter().map(|output| output.stub);
         let outputs = stubs.zip(outputs.map(|output| output.differentiable));
@@ -149,12 +191,13 @@ impl Function {
 
     /// Returns the names and the declared shapes of the arguments and of the outputs.
     #[getter]
-    fn shapes(&self) -> (Shapes, Shapes) {
-        let signature = &self.entry.signature;
-        let inputs = signature.inputs.iter();
-        let outputs = signature.outputs.iter();
+    fn shapes(&self) -> (Shapes<'_>, Shapes<'_>) {
+        let inputs = self.slots.iter();
+        let outputs = self.entry.signature.outputs.iter();
         (
-            inputs.map(|input| (input.name, input.shape)).collect(),
+            inputs
+                .map(|slot| (&*slot.name, each_shape(slot.input)))
+                .collect(),
             outputs.map(|output| (output.name, output.shape)).collect(),
         )
     }
@@ -166,27 +209,36 @@ impl Function {
         let element = elements.find(|element| dtype(*element) == found);
         let element = element.ok_or_else(|| self.refused(name, found))?;
         let variant = self.variant(Some((name, element)))?;
-        let tensors = variant.parameters.iter();
+        let tensors = self.slots.iter();
+        let tensors = tensors.map(|slot| &variant.parameters[slot.parameter]);
         let tensors = tensors.filter_map(|parameter| Some((parameter.dtype?, parameter.axes)));
         let outputs = variant.outputs.iter().map(|output| output.dtype);
         Ok((tensors.collect(), outputs.collect()))
     }
 
+    /// Raises an error for `name`, which has elements of the type `found` and must have those of `expected`.
+    fn other_type(&self, name: &str, expected: &str, found: &str) -> PyResult<()> {
+        Err(match found {
+            "float32" | "float64" => self.wrong_type(name, expected, found),
+            _ => PyTypeError::new_err(format!(
+                "{}: `{name}` must be {expected}, not {found}",
+                self.name
+            )),
+        })
+    }
+
     /// Reads the values among `arguments`, for the errors of those that are wrong.
     fn check_values(&self, py: Python<'_>, arguments: &Bound<'_, PyTuple>) -> PyResult<()> {
         let arguments: Vec<Bound<'_, PyAny>> = arguments.iter().collect();
-        let inputs = self.entry.signature.inputs.iter().zip(&arguments);
-        let given: Vec<_> = inputs
-            .map(|(input, argument)| Given {
-                name: input.name,
-                value: if input.tensor {
-                    Value::Tensor((!argument.is_none()).then_some(0))
-                } else {
-                    Value::Object(argument)
-                },
-            })
-            .collect();
-        let read = (self.any_variant().prepare)(&given);
+        let slots = self.slots.iter().zip(&arguments);
+        let values = slots.map(|(slot, argument)| {
+            if slot.input.tensor {
+                Value::Tensor((!argument.is_none()).then_some(0))
+            } else {
+                Value::Object(argument)
+            }
+        });
+        let read = (self.any_variant().prepare)(&self.slots.given(values));
         read.map(|_| ()).map_err(|error| self.prefixed(py, &error))
     }
 
@@ -207,10 +259,10 @@ impl Function {
         let mut tensors = Vec::with_capacity(arrays.len());
         let mut names = Vec::with_capacity(arrays.len());
         let mut arrays = arrays.into_iter();
-        let mut given = Vec::with_capacity(arguments.len());
-        for (input, argument) in self.entry.signature.inputs.iter().zip(&arguments) {
-            let name = input.name;
-            let value = if !input.tensor {
+        let mut values = Vec::with_capacity(arguments.len());
+        for (slot, argument) in self.slots.iter().zip(&arguments) {
+            let name = &*slot.name;
+            let value = if !slot.input.tensor {
                 Value::Object(argument)
             } else if argument.is_none() {
                 Value::Tensor(None)
@@ -222,26 +274,32 @@ impl Function {
                 names.push(name);
                 Value::Tensor(Some(tensors.len() - 1))
             };
-            given.push(Given { name, value });
+            values.push(value);
         }
         for tangent in arrays {
             let refused = || self.refused("tangent", &dtype_of(&tangent));
             tensors.push(array::read(&tangent)?.ok_or_else(refused)?);
         }
+        let given = self.slots.given(values);
         let prepared = self.prepared(py, &names, &tensors, &given)?;
         let call = Tensors { names, tensors };
+        let elements = call.tensors.iter();
+        let elements = elements
+            .map(|tensor| tensor.shape().iter().product::<usize>())
+            .sum();
+        let is_long = self.is_long(elements);
         let (recording, returned, outputs) =
-            self.run_on(py, call, prepared, &requires_grad, &directions)?;
+            self.run_on(py, call, prepared, &requires_grad, directions, is_long)?;
         let write = |tensor| array::write(py, tensor);
         let (outputs, differentiable) = given_back(py, &recording, returned, outputs, write)?;
-        let recording = self.recording(recording, &requires_grad, &differentiable);
+        let recording = self.recording(recording, &requires_grad, &differentiable, elements);
         Ok((recording, outputs, differentiable))
     }
 
     /// Sets the function that makes a node of PyTorch's graph, for [`fast`](Self::fast).
     fn connect(&self, py: Python<'_>, node: Py<PyAny>) {
         // The node of the same function, if the module is imported twice.
-        let _ = self.node.set(py, node);
+        let _ = self.shared.node.set(py, node);
     }
 
     /// Calls the function on plain tensors of PyTorch, or returns `NotImplemented`: see [`crate::torch`].
@@ -251,7 +309,7 @@ impl Function {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, this) = (slf.py(), slf.get());
         let refused = || Ok(py.NotImplemented().into_bound(py));
-        let (Some(torch), Some(node)) = (torch::get(py), this.node.get(py)) else {
+        let (Some(torch), Some(node)) = (torch::get(py), this.shared.node.get(py)) else {
             return refused();
         };
         torch.follow_threads(py)?;
@@ -259,7 +317,12 @@ impl Function {
         let Some(plain) = this.plain(torch, &arguments)? else {
             return refused();
         };
-        if plain.objects.is_empty() || !torch.is_plain(py)? {
+        let mut elements = plain.memories.iter().map(|memory| memory.element);
+        // Python's words for a type that the function does not have, which it converts under `autocast`.
+        if plain.objects.is_empty()
+            || elements.any(|element| this.variant_of(element).is_none())
+            || !torch.is_plain(py)?
+        {
             return refused();
         }
         let mut requires_grad = vec![false; plain.objects.len()];
@@ -268,11 +331,13 @@ impl Function {
                 *requires_grad = object.getattr(intern!(py, "requires_grad"))?.is_truthy()?;
             }
         }
-        let (tensors, names) = (this.tensors(&plain)?, plain.names);
+        let elements = plain.memories.iter().map(Memory::len).sum();
+        let is_long = this.is_long(elements);
+        let (tensors, names) = (this.tensors(&plain, is_long)?, plain.names);
         let prepared = this.prepared(py, &names, &tensors, &plain.given)?;
         let call = Tensors { names, tensors };
         let (recording, returned, outputs) =
-            this.run_on(py, call, prepared, &requires_grad, &[])?;
+            this.run_on(py, call, prepared, &requires_grad, Vec::new(), is_long)?;
         let write = |tensor| torch.write(py, tensor);
         let (mut outputs, differentiable) = given_back(py, &recording, returned, outputs, write)?;
         for (output, kind) in outputs.iter_mut().zip(&differentiable) {
@@ -280,25 +345,25 @@ impl Function {
                 *output = torch.from_numpy.bind(py).call1((&*output,))?;
             }
         }
+        let constant = outputs.iter().zip(&differentiable);
+        let constant = constant.filter(|(output, kind)| {
+            **kind == Some(false) || (kind.is_none() && torch.is_tensor(output))
+        });
+        let constant: Vec<_> = constant.map(|(output, _)| output.clone()).collect();
+        let outputs = match <[_; 1]>::try_from(outputs) {
+            Ok([output]) => output,
+            Err(outputs) => PyTuple::new(py, outputs)?.into_any(),
+        };
         if !differentiable.contains(&Some(true)) {
-            return match <[_; 1]>::try_from(outputs) {
-                Ok([output]) => Ok(output),
-                Err(outputs) => Ok(PyTuple::new(py, outputs)?.into_any()),
-            };
+            return Ok(outputs);
         }
         let recording = Recording {
             memories: plain.memories,
             tensors: differentiable.iter().map(Option::is_some).collect(),
-            ..this.recording(recording, &requires_grad, &differentiable)
+            ..this.recording(recording, &requires_grad, &differentiable, elements)
         };
         let values = this.values(py, &arguments)?;
-        let ran = (
-            slf,
-            values,
-            recording,
-            PyTuple::new(py, outputs)?,
-            differentiable,
-        );
+        let ran = (outputs, constant, recording, slf, values, differentiable);
         let mut of_node = vec![ran.into_pyobject(py)?.into_any(), py.None().into_bound(py)];
         of_node.extend(plain.objects.into_iter().cloned());
         node.bind(py).call1(PyTuple::new(py, of_node)?)
@@ -308,7 +373,7 @@ impl Function {
 /// The arguments of a call on plain tensors of PyTorch.
 struct Plain<'a, 'py> {
     given: Vec<Given<'a, 'py>>,
-    names: Vec<&'static str>,
+    names: Vec<&'a str>,
     objects: Vec<&'a Bound<'py, PyAny>>,
     memories: Vec<Memory>,
 }
@@ -316,20 +381,20 @@ struct Plain<'a, 'py> {
 impl Function {
     /// Reads the arguments of a call; `None` if a tensor is not plain.
     fn plain<'a, 'py>(
-        &self,
+        &'a self,
         torch: &Torch,
         arguments: &'a [Bound<'py, PyAny>],
     ) -> PyResult<Option<Plain<'a, 'py>>> {
-        let inputs = self.entry.signature.inputs;
+        let count = self.slots.len();
+        let mut values = Vec::with_capacity(count);
         let mut plain = Plain {
-            given: Vec::with_capacity(inputs.len()),
-            names: Vec::with_capacity(inputs.len()),
-            objects: Vec::with_capacity(inputs.len()),
-            memories: Vec::with_capacity(inputs.len()),
+            given: Vec::new(),
+            names: Vec::with_capacity(count),
+            objects: Vec::with_capacity(count),
+            memories: Vec::with_capacity(count),
         };
-        for (input, argument) in inputs.iter().zip(arguments) {
-            let name = input.name;
-            let value = if !input.tensor {
+        for (slot, argument) in self.slots.iter().zip(arguments) {
+            let value = if !slot.input.tensor {
                 Value::Object(argument)
             } else if argument.is_none() {
                 Value::Tensor(None)
@@ -337,27 +402,30 @@ impl Function {
                 let Some(memory) = torch.read(argument)? else {
                     return Ok(None);
                 };
-                plain.names.push(name);
+                plain.names.push(&*slot.name);
                 plain.objects.push(argument);
                 plain.memories.push(memory);
                 Value::Tensor(Some(plain.objects.len() - 1))
             };
-            plain.given.push(Given { name, value });
+            values.push(value);
         }
+        plain.given = self.slots.given(values);
         Ok(Some(plain))
     }
 
     /// Returns the tensors of a call, on the memory of PyTorch's.
-    fn tensors(&self, plain: &Plain<'_, '_>) -> PyResult<Vec<AnyTensor>> {
+    fn tensors(&self, plain: &Plain<'_, '_>, is_long: bool) -> PyResult<Vec<AnyTensor>> {
         let pairs = plain.memories.iter().zip(&plain.objects);
         let tensors = pairs.map(|(memory, object)| {
             // A formula never has the tensors in its hands, and its recording is not used without `Recording::holds`.
-            let is_owned = !self.entry.signature.elementwise;
+            // A long call may be abandoned.
+            let is_owned = is_long || !self.entry.signature.elementwise;
             let owner = is_owned.then(|| object.call_method0(intern!(object.py(), "detach")));
             let owner = owner.transpose()?.map(Bound::unbind);
             #[allow(unsafe_code, reason = "see the safety argument")]
             // SAFETY: `objects` keep the memory alive during the call, and the owner after it, unless PyTorch gives the
-            // tensor other memory: then the recording is not used, see `Recording::holds`.
+            // tensor other memory: then the recording is not used, see `Recording::holds`, and the README forbids it after a
+            // call that was interrupted.
             Ok(unsafe { memory.tensor(owner) })
         });
         tensors.collect()
@@ -369,9 +437,9 @@ impl Function {
         py: Python<'py>,
         arguments: &[Bound<'py, PyAny>],
     ) -> PyResult<Bound<'py, PyTuple>> {
-        let inputs = self.entry.signature.inputs.iter().zip(arguments);
-        let values = inputs.map(|(input, argument)| {
-            if input.tensor && !argument.is_none() {
+        let slots = self.slots.iter().zip(arguments);
+        let values = slots.map(|(slot, argument)| {
+            if slot.input.tensor && !argument.is_none() {
                 PyBool::new(py, true).to_owned().into_any()
             } else {
                 argument.clone()
@@ -382,17 +450,36 @@ impl Function {
 }
 
 /// The tensors of a call, with their names.
-struct Tensors {
-    names: Vec<&'static str>,
+struct Tensors<'f> {
+    names: Vec<&'f str>,
     tensors: Vec<AnyTensor>,
 }
 
 impl Function {
+    /// Returns a function with an argument for each parameter.
+    pub(crate) fn new(
+        name: &'static str,
+        entry: &'static Entry,
+        variants: [Option<Variant>; 2],
+    ) -> Self {
+        let node = PyOnceLock::new();
+        Self {
+            name,
+            entry,
+            slots: Slots::of(entry.signature.inputs),
+            shared: Arc::new(Shared {
+                variants,
+                node,
+                was_long: AtomicBool::new(false),
+            }),
+        }
+    }
+
     /// Reads the values of a call on these tensors.
     fn prepared(
         &self,
         py: Python<'_>,
-        names: &[&'static str],
+        names: &[&str],
         tensors: &[AnyTensor],
         given: &[Given<'_, '_>],
     ) -> PyResult<Prepared> {
@@ -401,36 +488,50 @@ impl Function {
         (self.variant(first)?.prepare)(given).map_err(|error| self.prefixed(py, &error))
     }
 
+    /// Returns whether a call on so many elements may take long: see [`signals`].
+    fn is_long(&self, elements: usize) -> bool {
+        let signature = &self.entry.signature;
+        // The time of these functions is in proportion to their elements.
+        let is_linear = signature.elementwise || signature.inputs.iter().any(|input| input.step);
+        let most = if is_linear { 1 << 20 } else { 1 << 18 };
+        elements > most || self.shared.was_long.load(Ordering::Relaxed)
+    }
+
     /// Runs a function that was prepared for these tensors.
     fn run_on(
         &self,
         py: Python<'_>,
-        call: Tensors,
+        call: Tensors<'_>,
         prepared: Prepared,
         requires_grad: &[bool],
-        directions: &[Vec<bool>],
+        directions: Vec<Vec<bool>>,
+        is_long: bool,
     ) -> PyResult<(foreign::Recording, Vec<Returned>, Vec<AnyTensor>)> {
         let Tensors { names, tensors } = call;
         let shapes: Vec<Shape> = tensors.iter().map(|tensor| tensor.shape().into()).collect();
-        let mut returned = Vec::new();
-        let function = |tensors: &[AnyTensor]| {
-            returned = prepared(tensors)?;
-            Ok(output::tensors(&returned).collect())
+        let requires_grad = requires_grad.to_vec();
+        let work = move || {
+            let mut returned = Vec::new();
+            let function = |tensors: &[AnyTensor]| {
+                returned = prepared(tensors)?;
+                Ok(output::tensors(&returned).collect())
+            };
+            let ran = foreign::Recording::run(tensors, &requires_grad, |tensors| {
+                along_each(tensors, &directions, Box::new(function))
+            });
+            ran.map(|(recording, outputs)| (recording, returned, outputs))
         };
-        let ran = py.detach(|| {
-            panics::caught(|| {
-                foreign::Recording::run(tensors, requires_grad, |tensors| {
-                    along_each(tensors, directions, Box::new(function))
-                })
-            })
-        });
+        let begin = Instant::now();
+        let ran = signals::run(py, is_long, || panics::caught(work))?;
+        if begin.elapsed() > signals::LONG {
+            self.shared.was_long.store(true, Ordering::Relaxed);
+        }
         let ran = ran.map_err(|panic| {
             let shapes = names.iter().zip(&shapes);
             let shapes = shapes.map(|(name, shape)| (*name, &shape[..]));
             PyValueError::new_err(self.panicked(shapes, &panic))
         })?;
-        let (recording, outputs) = ran.map_err(|failed| self.failed(py, failed))?;
-        Ok((recording, returned, outputs))
+        ran.map_err(|failed| self.failed(py, failed))
     }
 
     fn recording(
@@ -438,6 +539,7 @@ impl Function {
         inner: foreign::Recording,
         requires_grad: &[bool],
         differentiable: &[Option<bool>],
+        elements: usize,
     ) -> Recording {
         Recording {
             name: self.name,
@@ -446,43 +548,60 @@ impl Function {
             outputs: differentiable.iter().flatten().map(|_| true).collect(),
             memories: Vec::new(),
             tensors: Vec::new(),
+            // A call that was long for the first time too.
+            is_long: self.is_long(elements),
         }
     }
 
     fn any_variant(&self) -> &Variant {
         // INVARIANT: `Functions::add` takes no function without a variant.
-        self.variants.iter().flatten().next().expect("a variant")
+        self.shared
+            .variants
+            .iter()
+            .flatten()
+            .next()
+            .expect("a variant")
+    }
+
+    fn variant_of(&self, element: ElementType) -> Option<&Variant> {
+        let [single, double] = &self.shared.variants;
+        match element {
+            ElementType::F32 => single.as_ref(),
+            ElementType::F64 => double.as_ref(),
+        }
     }
 
     /// Returns the variant for the first tensor, by its name and element type.
     pub(crate) fn variant(&self, first: Option<(&str, ElementType)>) -> PyResult<&Variant> {
-        let [single, double] = &self.variants;
         let (wanted, expected) = match first {
-            Some((_, ElementType::F32)) => (single, ElementType::F64),
-            _ => (double, ElementType::F32),
+            Some((_, ElementType::F32)) => (self.variant_of(ElementType::F32), ElementType::F64),
+            _ => (self.variant_of(ElementType::F64), ElementType::F32),
         };
         match (wanted, first) {
             (Some(variant), _) => Ok(variant),
             (None, None) => Ok(self.any_variant()),
-            (None, Some((name, found))) => Err(PyTypeError::new_err(format!(
-                "{}: `{name}` must be {}, not {}",
-                self.name,
-                dtype(expected),
-                dtype(found)
-            ))),
+            (None, Some((name, found))) => {
+                Err(self.wrong_type(name, dtype(expected), dtype(found)))
+            }
         }
+    }
+
+    /// Returns the error for an array of the other element type of floats.
+    fn wrong_type(&self, name: &str, expected: &str, found: &str) -> PyErr {
+        let text = wrong_type(&name, expected, found);
+        PyTypeError::new_err(format!("{}: {text}", self.name))
     }
 
     /// Returns the error for an array that is not of floats.
     fn refused(&self, name: &str, found: &str) -> PyErr {
-        let of = element_types(&self.variants);
+        let of = element_types(&self.shared.variants);
         PyTypeError::new_err(format!("{}: `{name}` must be {of}, not {found}", self.name))
     }
 
     /// Returns the text of a panic in forward, with the names and shapes of the tensors.
     pub(crate) fn panicked<'s>(
         &self,
-        tensors: impl Iterator<Item = (&'static str, &'s [usize])>,
+        tensors: impl Iterator<Item = (&'s str, &'s [usize])>,
         panic: &str,
     ) -> String {
         let shapes = tensors.map(|(name, shape)| format!("{name} {shape:?}"));

@@ -5,7 +5,6 @@ use std::ffi::CString;
 
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 
 use crate::export::Variant;
 use crate::function::Function;
@@ -77,13 +76,7 @@ impl<'m, 'py> Functions<'m, 'py> {
         })?;
         let definition = stub::definition(name, entry, &variants, defaults)?;
         self.stub += &definition.stub;
-        let function = Function {
-            name,
-            entry,
-            variants,
-            node: PyOnceLock::new(),
-        };
-        let function = Bound::new(py, function)?;
+        let function = Bound::new(py, Function::new(name, entry, variants))?;
         ffi::add(function.clone().unbind());
         let functions = self.dispatch.getattr("functions")?;
         functions.set_item(name, &function)?;

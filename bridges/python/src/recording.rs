@@ -7,7 +7,7 @@ use pyo3::types::PyTuple;
 
 use crate::dlpack::Memory;
 use crate::marks::{among_all, chosen, spread};
-use crate::{array, panics, torch};
+use crate::{array, panics, signals, torch};
 
 /// A recording of a function or of its gradients.
 #[pyclass(frozen)]
@@ -22,6 +22,8 @@ pub(crate) struct Recording {
     pub(crate) memories: Vec<Memory>,
     /// For each output of a fast call, whether it is a tensor.
     pub(crate) tensors: Vec<bool>,
+    /// Whether its gradients may take long: see [`signals`].
+    pub(crate) is_long: bool,
 }
 
 /// Gradients, `None` where undefined.
@@ -55,25 +57,25 @@ impl Recording {
     /// Returns the gradients of a fast call as tensors of PyTorch, after a place for each of the two other arguments of
     /// its node; or `NotImplemented`: see [`crate::torch`].
     fn fast<'py>(
-        &self,
-        py: Python<'py>,
+        slf: &Bound<'py, Self>,
         tensors: &Bound<'py, PyTuple>,
         grads: &Bound<'py, PyTuple>,
         needed: Vec<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let (py, this) = (slf.py(), slf.get());
         let refused = || Ok(py.NotImplemented().into_bound(py));
         let Some(torch) = torch::get(py) else {
             return refused();
         };
-        if self.tensors.len() != grads.len()
+        if this.tensors.len() != grads.len()
             || torch.is_grad_enabled(py)?
             || !torch.is_plain(py)?
-            || !self.holds(py, tensors)?
+            || !this.holds(py, tensors)?
         {
             return refused();
         }
         let mut read = Vec::with_capacity(grads.len());
-        for (grad, &is_tensor) in grads.iter_borrowed().zip(&self.tensors) {
+        for (grad, &is_tensor) in grads.iter_borrowed().zip(&this.tensors) {
             if grad.is_none() || !is_tensor {
                 read.extend(is_tensor.then_some(None));
                 continue;
@@ -82,12 +84,20 @@ impl Recording {
                 return refused();
             };
             #[allow(unsafe_code, reason = "see the safety argument")]
-            // SAFETY: `grads` keep the memory alive during the call, and an unrecorded pass keeps nothing.
+            // SAFETY: `kept` keeps the memory alive during the call, and an unrecorded pass keeps nothing.
             read.push(Some(unsafe { memory.tensor(None) }));
         }
-        let needed = needed.get(2..).unwrap_or_default();
-        let found = py.detach(|| panics::caught(|| self.inner.gradients(read, needed)));
-        let found = self.checked(found)?.into_iter();
+        // What has the memory, also if the call is abandoned.
+        let kept = (
+            slf.clone().unbind(),
+            tensors.clone().unbind(),
+            grads.clone().unbind(),
+        );
+        let found = signals::run(py, this.is_long, move || {
+            let needed = needed.get(2..).unwrap_or_default();
+            panics::caught(|| kept.0.get().inner.gradients(read, needed))
+        })?;
+        let found = this.checked(found)?.into_iter();
         let found = found.map(|grad| grad.map(|grad| torch.write(py, grad)).transpose());
         let found = [Ok(None), Ok(None)].into_iter().chain(found);
         let found = found.collect::<PyResult<Vec<_>>>()?;
@@ -96,44 +106,57 @@ impl Recording {
 
     /// Returns the gradients of the inputs that `needed` marks.
     fn gradients<'py>(
-        &self,
-        py: Python<'py>,
+        slf: &Bound<'py, Self>,
         grads: Gradients<'py>,
         needed: Vec<bool>,
     ) -> PyResult<Gradients<'py>> {
-        let (grads, needed) = (self.read(&grads)?, among_all(&self.known, &needed));
-        let found = py.detach(|| panics::caught(|| self.inner.gradients(grads, &needed)));
-        self.written(py, self.checked(found)?)
+        let (py, this) = (slf.py(), slf.get());
+        let (grads, needed) = (this.read(&grads)?, among_all(&this.known, &needed));
+        let kept = slf.clone().unbind();
+        let found = signals::run(py, this.owns_all(), move || {
+            panics::caught(|| kept.get().inner.gradients(grads, &needed))
+        })?;
+        this.written(py, this.checked(found)?)
     }
 
     /// Returns the gradients and their recording, whose inputs are the inputs of this one and `grads`.
     fn record_gradients<'py>(
-        &self,
-        py: Python<'py>,
+        slf: &Bound<'py, Self>,
         grads: Gradients<'py>,
         needed: Vec<bool>,
     ) -> PyResult<(Self, Gradients<'py>, Vec<bool>)> {
-        let (grads, needed) = (self.read(&grads)?, among_all(&self.known, &needed));
+        let (py, this) = (slf.py(), slf.get());
+        let (grads, needed) = (this.read(&grads)?, among_all(&this.known, &needed));
         let known = grads.iter().map(Option::is_some);
-        let known = self.known.iter().copied().chain(known).collect();
-        let found = py.detach(|| panics::caught(|| self.inner.record_gradients(grads, &needed)));
-        let (recording, found) = self.checked(found)?;
-        let differentiable = chosen(&self.known, 0..found.len());
+        let known = this.known.iter().copied().chain(known).collect();
+        let kept = slf.clone().unbind();
+        let found = signals::run(py, this.owns_all(), move || {
+            panics::caught(|| kept.get().inner.record_gradients(grads, &needed))
+        })?;
+        let (recording, found) = this.checked(found)?;
+        let differentiable = chosen(&this.known, 0..found.len());
         let differentiable = differentiable.map(|place| recording.requires_grad(place));
         let differentiable = differentiable.collect();
         let again = Self {
-            name: self.name,
+            name: this.name,
             inner: recording,
             known,
-            outputs: self.known.clone(),
-            memories: self.memories.clone(),
+            outputs: this.known.clone(),
+            memories: this.memories.clone(),
             tensors: Vec::new(),
+            is_long: this.is_long,
         };
-        Ok((again, self.written(py, found)?, differentiable))
+        Ok((again, this.written(py, found)?, differentiable))
     }
 }
 
 impl Recording {
+    /// Returns whether gradients may take long and be abandoned: the recording keeps all memory alive that it reads. One
+    /// of a fast call relies on its tensors.
+    fn owns_all(&self) -> bool {
+        self.is_long && self.memories.is_empty()
+    }
+
     /// Converts the gradients of the inputs that Python has.
     fn written<'py>(
         &self,

@@ -9,6 +9,7 @@ use pyo3::exceptions::PyImportError;
 
 use crate::argument::Parameter;
 use crate::export::{Variant, element_types};
+use crate::slots::each_shape;
 
 pub(crate) struct Definition {
     pub(crate) source: String,
@@ -69,13 +70,18 @@ pub(crate) fn definition(
     let element = element_types(variants);
     let mut docs = format!("{}\n\nArguments:\n", entry.docs.trim());
     for (name, (input, parameter)) in names.iter().zip(&inputs) {
-        let about = match (parameter.dtype.is_some(), parameter.axes, input.shape) {
+        let array = if input.list {
+            "list of arrays"
+        } else {
+            "array"
+        };
+        let about = match (parameter.dtype.is_some(), parameter.axes, each_shape(input)) {
             (false, ..) => parameter.stub.to_owned(),
-            (true, _, Some(shape)) => format!("array of {element} of shape {shape}"),
-            (true, None, None) => format!("array of {element}"),
-            (true, Some(0), None) => format!("array of {element} without axes"),
-            (true, Some(1), None) => format!("array of {element} with 1 axis"),
-            (true, Some(axes), None) => format!("array of {element} with {axes} axes"),
+            (true, _, Some(shape)) => format!("{array} of {element} of shape {shape}"),
+            (true, None, None) => format!("{array} of {element}"),
+            (true, Some(0), None) => format!("{array} of {element} without axes"),
+            (true, Some(1), None) => format!("{array} of {element} with 1 axis"),
+            (true, Some(axes), None) => format!("{array} of {element} with {axes} axes"),
         };
         let optional = if input.optional { ", or None" } else { "" };
         let constant = if input.tensor && !input.differentiable {

@@ -83,7 +83,7 @@ impl Torch {
     }
 
     /// Returns whether the object is a tensor, and of no other type that inherits from it.
-    fn is_tensor(&self, object: &Bound<'_, PyAny>) -> bool {
+    pub(crate) fn is_tensor(&self, object: &Bound<'_, PyAny>) -> bool {
         let kind = object.get_type_ptr().cast::<ffi::PyObject>();
         kind == self.tensor.as_ptr() || kind == self.parameter.as_ptr()
     }

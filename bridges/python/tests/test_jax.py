@@ -74,6 +74,8 @@ FUNCTIONS = {
     "affine": (diffops.affine, (numbers(2, 3, 4), numbers(5, 4), numbers(5)), 1, False),
     "affine without bias": (diffops.affine, (numbers(3, 4), numbers(5, 4)), 1, False),
     "centered": (diffops.centered, (numbers(3, 2),), 1, False),
+    "normalized": (lambda x: diffops.normalized(x, True), (numbers(3, 2),), 1, False),
+    "normalized alone": (lambda x: diffops.normalized(x, False)[1], (numbers(3, 2),), 1, False),
     "lookup": (lambda x: diffops.lookup(x, GRID, GRID > 0, 2.0)[0], (numbers(4),), 1, False),
     "logarithm": (lambda x: diffops.logarithm(x, "2"), (numbers(3, low=0.5, high=2),), 1, False),
     "MulConstant": (lambda x: diffops.MulConstant(x, 2.5), (numbers(2, 3),), 1, False),
@@ -185,6 +187,45 @@ def test_jacobians_are_the_gradients_of_each_row(name):
         numpy.testing.assert_allclose(found, jnp.stack([row[place] for row in rows]), rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("wrap", [lambda f: f, jax.jit])
+def test_outputs_may_be_missing(wrap):
+    x = numbers(3, 2)
+    lengths, directions = wrap(lambda x: diffops.normalized(x, True))(x)
+    numpy.testing.assert_allclose(lengths, jnp.linalg.norm(x, axis=1), rtol=1e-14)
+    missing, alone = wrap(lambda x: diffops.normalized(x, False))(x)
+    assert missing is None and (alone == directions).all()
+    missing, mapped = wrap(jax.vmap(lambda x: diffops.normalized(x, False)))(jnp.stack([x, x]))
+    assert missing is None and (mapped[1] == directions).all()
+    # Of the gradients of both outputs, and of that of one.
+    for given in (True, False):
+        ours = wrap(jax.grad(lambda x: sum((y**3).sum() for y in diffops.normalized(x, given) if y is not None)))(x)
+
+        def theirs(x):
+            lengths = jnp.linalg.norm(x, axis=1)
+            return ((x / lengths[:, None]) ** 3).sum() + given * (lengths**3).sum()
+
+        numpy.testing.assert_allclose(ours, jax.grad(theirs)(x), rtol=1e-12, atol=1e-14)
+    with pytest.raises(Exception, match="normalized: an output is missing, and was not when the program was traced"):
+        jax.block_until_ready(jax.jit(diffops.normalized)(x, jnp.asarray(False)))
+
+
+def test_vmap_of_a_scan_of_rows():
+    rows, each = numbers(5, 1, 16), numbers(5, 3)
+    arguments = numbers(3, 16), each, each[:, :1], rows, rows, numbers(3, 16), numbers()
+    axes = (None, 2, 0, 1, None, 0, 0)
+    given = [
+        x if axis is None else jnp.stack([x, 0.9 * x, 1.1 * x], axis) for x, axis in zip(arguments, axes)
+    ]
+
+    def gradients(*x):
+        return jax.grad(lambda *x: sum((y**2).sum() for y in diffops.selective(*x)), tuple(range(7)))(*x)
+
+    for body in (diffops.selective, gradients):
+        ours, theirs = jax.jit(jax.vmap(body, axes))(*given), stacked(body, given, axes)
+        for one, other in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
+            numpy.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-10)
+
+
 def test_vmap_of_vmap():
     x, limit = numbers(2, 5, 3), numbers(5, low=0.5, high=2)
     ours, theirs = (jax.vmap(jax.vmap(f), (0, None))(x, limit) for f in (diffops.squash, squash))
@@ -218,8 +259,9 @@ def test_programs_run_without_python():
     for function in (diffops.squash, jax.grad(lambda x, limit: diffops.squash(x, limit).sum())):
         text = jax.jit(function).lower(x, limit).as_text()
         assert "@diffops" in text and "python" not in text
-    # One call for all examples of an elementwise function, and one that calls another for each.
+    # One call for all examples of an elementwise function or of a scan, and one that calls another for each.
     assert programs(jax.vmap(diffops.squash), x, limit) == ["squash t t"]
+    assert programs(jax.vmap(diffops.leaky, (0, 2, None)), x, jnp.ones((5, 4, 3)), jnp.ones(4)) == ["leaky t t t"]
     assert programs(jax.vmap(diffops.smooth), x) == ["smooth t | batched 1"]
     # Only the gradients that are needed.
     grad = jax.grad(lambda x: diffops.affine(x, jnp.ones((2, 4)), jnp.ones(2)).sum())

@@ -114,6 +114,100 @@ def test_gradients_without_a_framework():
             diffops.vjp(function, x)
 
 
+HALVES = ["float16", "bfloat16"]
+
+
+@pytest.mark.parametrize("kind", HALVES)
+def test_halves_are_taken_as_float32_and_given_back(kind):
+    kind = numpy.dtype(getattr(pytest.importorskip("ml_dtypes"), kind) if kind == "bfloat16" else kind)
+    x, limit = numpy.linspace(-2, 2, 12).reshape(3, 4).astype(kind), numpy.full((1, 1), 1.5, kind)
+    wide = [array.astype("float32") for array in (x, limit)]
+    y = diffops.squash(x, limit)
+    assert y.dtype == kind and (y == diffops.squash(*wide).astype(kind)).all()
+    # Of different types.
+    assert diffops.squash(x, wide[1]).dtype == "float32"
+    y, pull = diffops.vjp(diffops.squash, x, limit)
+    grads = pull(numpy.ones_like(y))
+    _, pull = diffops.vjp(diffops.squash, *wide)
+    for grad, expected in zip(grads, pull(numpy.ones((3, 4), "float32"))):
+        assert y.dtype == grad.dtype == kind and (grad == expected.astype(kind)).all()
+    distances, place = diffops.above_smallest(numpy.array([3, 1], kind))
+    assert distances.dtype == kind and distances.tolist() == [2, 0] and place == 1
+    assert diffops.linear(wide[0], numpy.ones((2, 4), kind)).dtype == "float32"
+    assert diffops.affine(wide[0], numpy.ones((2, 4), kind)).dtype == "float32"
+    diffops.half_precision(False)
+    try:
+        with pytest.raises(TypeError, match=f"squash: `x` must be float32 or float64, not {kind}"):
+            diffops.squash(x, limit)
+    finally:
+        diffops.half_precision(True)
+
+
+def test_the_other_type_of_floats_is_an_error_with_what_to_write():
+    with pytest.raises(TypeError) as raised:
+        diffops.MulConstant(numpy.ones((1, 1), "f4"), 2.0)
+    assert str(raised.value) == (
+        "MulConstant: `tensor` must be float64, not float32; pass `tensor.double()` in PyTorch, "
+        '`tensor.astype("float64")` in NumPy and in JAX with `jax_enable_x64`'
+    )
+
+
+INTERRUPTED = """
+import os, signal, sys, threading, time
+import diffops, numpy
+
+def interrupted(call):
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    begin = time.monotonic()
+    try:
+        call()
+    except KeyboardInterrupt:
+        return time.monotonic() - begin
+    else:
+        raise AssertionError("it was not interrupted")
+
+# Takes minutes.
+x = numpy.random.default_rng(0).uniform(size=(200_000, 3))
+b = numpy.ones(200_000)
+"""
+INTERRUPTIONS = {
+    "numpy": "assert interrupted(lambda: diffops.gaussian(x, x, b, 2.0)) < 5",
+    # The call keeps what it reads.
+    "freed": "y = [x.copy()]; interrupted(lambda: diffops.gaussian(y[0], y[0], b, 2.0)); y.clear(); time.sleep(0.5)",
+    "torch": "import torch; x, b = map(torch.tensor, (x, b)); assert interrupted(lambda: diffops.gaussian(x, x, b, 2.0)) < 5",
+    "backward": """
+import torch
+x, b = map(torch.tensor, (x[:2_000], b[:2_000]))
+# The first call shows that the function takes long.
+for _ in range(2):
+    y = diffops.gaussian(x.requires_grad_(), x, b, 2.0).sum()
+begin = time.monotonic()
+y.backward(retain_graph=True)
+whole = time.monotonic() - begin
+assert whole < 1 or interrupted(lambda: y.backward()) < whole / 2
+""",
+    "a handler that returns": """
+seen = []
+signal.signal(signal.SIGINT, lambda *_: seen.append(True))
+threading.Timer(0.002, os.kill, (os.getpid(), signal.SIGINT)).start()
+x = x[:90_000]
+y = diffops.gaussian(x, x[:200], b[:200], 2.0)
+while not seen:
+    time.sleep(0.01)
+few = diffops.gaussian(x[:10], x[:200], b[:200], 2.0)
+assert numpy.allclose(y[:10], few)
+""",
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there, Ctrl-C is not a signal")
+@pytest.mark.parametrize("name", INTERRUPTIONS)
+def test_a_signal_ends_a_long_call(name):
+    program = INTERRUPTED + INTERRUPTIONS[name] + "\nprint(diffops.squash(numpy.ones(1), numpy.ones(1)).shape)"
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (ran.stdout, ran.returncode) == ("(1,)\n", 0), ran.stderr
+
+
 def test_neither_torch_nor_jax_is_imported():
     program = "import diffops, numpy, sys; diffops.squash(numpy.ones(3), numpy.ones(1)); print({'torch', 'jax'} & set(sys.modules))"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

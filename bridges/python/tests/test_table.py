@@ -39,7 +39,9 @@ FUNCTIONS = {
     "a number": (diffops.MulConstant, [numbers(2, 3)], 2.5),
     "an array of indices": (diffops.pick, [numbers(4)], numpy.array([2, 0, 2])),
     "an output that is a number": (diffops.above_smallest, [numbers(5)]),
+    "an output left out": (diffops.normalized, [numbers(3, 2)], False),
     "`#[jvp]`": (diffops.Exp, [numbers(2, 3)]),
+    "a list of arrays": (diffops.Penalized, [numbers(3), numbers(2, 3), numbers(1, 4)], [0.5]),
 }
 
 
@@ -53,7 +55,11 @@ class Given:
     def with_values(self, array):
         """Returns a function of arrays, where `array` makes one of the framework."""
         values = [array(value) if isinstance(value, numpy.ndarray) else value for value in self.values]
-        return lambda *x: self.function(*x, *values)
+        return lambda *x: self.function(*self.folded(x), *values)
+
+    def folded(self, x):
+        """Returns the arrays as the function takes them: one of them in a list with all arrays but the first."""
+        return (x[0], list(x[1:])) if self.function is diffops.Penalized else x
 
     @property
     def of_torch(self):
@@ -161,10 +167,11 @@ def of_numpy(function, arrays):
 
 
 def numpy_vjp(function, arrays, directions):
-    outputs, pull = diffops.vjp(function.function, *arrays, *function.values)
+    outputs, pull = diffops.vjp(function.function, *function.folded(arrays), *function.values)
     outputs = outputs if isinstance(outputs, tuple) else (outputs,)
     grads = pull(*[numpy.cos(output) for output in outputs if isinstance(output, numpy.ndarray)])
     grads = grads if isinstance(grads, tuple) else (grads,)
+    grads = [grad for each in grads for grad in (each if isinstance(each, list) else [each])]
     return of_numpy(function, arrays), along(grads[: len(arrays)], directions)
 
 

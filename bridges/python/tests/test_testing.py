@@ -23,10 +23,12 @@ CASES = {
     "linear": (numbers(2, 3).astype("f"), numbers(4, 3).astype("f"), None),
     "logarithm": (numbers(3, low=0.5), "2"),
     "lookup": (numbers(4), numpy.array([[1, 3], [0, 3]]), numpy.array([[True, False], [True, True]]), 2.0),
+    "normalized": (numbers(3, 2), True),
     "pick": (numbers(4), numpy.array([1, 3, 1])),
     "polar": (numbers(4, low=0.5), numbers(4)),
     "rows": (numbers(4, 3), numpy.array([1, 3, 1])),
     "scaled": (numbers(4, 3), numbers(4)),
+    "selective": (numbers(2, 16), *[numbers(3, 2, low=-1, high=1)] * 2, *[numbers(3, 1, 16)] * 2, numbers(2, 16), numbers()),
     "smooth": (numbers(6),),
     "squash": (numbers(2, 3), numbers(2, 1, low=0.5)),
     # `opcheck` compares the strides with those that a compiled program relies on.

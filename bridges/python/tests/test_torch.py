@@ -690,6 +690,72 @@ def test_vmap_of_an_elementwise_function_is_one_call(batch, name, runs):
     assert len(runs) == count if count else len(runs) < 12
 
 
+def leaky(v, x, tau):
+    rates = []
+    for step in x.unbind():
+        v = tau * v + step
+        rates.append(v.sigmoid())
+    return v, torch.stack(rates)
+
+
+SCANS = {
+    "all": (lambda: (leaf(5, 4), leaf(5, 6, 4), leaf(5, 4)), (0, 0, 0)),
+    "the steps": (lambda: (leaf(4), leaf(5, 6, 4), leaf(4)), (None, 0, None)),
+    "the state": (lambda: (leaf(5, 4), leaf(6, 4), leaf(4)), (0, None, None)),
+    "of different ranks": (lambda: (leaf(5, 3, 4), leaf(5, 6, 4), leaf(5)), (0, 0, 0)),
+    "along other axes": (lambda: (leaf(4, 5), leaf(6, 4, 5), leaf(4)), (1, 2, None)),
+    "of none": (lambda: (leaf(0, 4), leaf(0, 6, 4), leaf(4)), (0, 0, None)),
+}
+
+
+# PyTorch's own operations have no derivatives of no examples.
+@pytest.mark.parametrize(
+    ("batch", "name"), [(batch, name) for batch in SCANS for name in DERIVATIVES if batch != "of none" or name == "values"]
+)
+def test_vmap_of_a_scan_is_one_call(batch, name, runs):
+    arguments, axes = SCANS[batch]
+    arguments = [argument.detach() for argument in arguments()]
+    if name == "values":
+        derivative, count = (lambda f: f), 1
+    else:
+        # Of a number or of numbers that depend on both outputs.
+        of_all = {"gradients": torch.func.grad, "Jacobians": torch.func.jacfwd, "Hessians": torch.func.hessian}[name]
+        derivative, count = lambda f: of_all(lambda *x: sum(y.sin().sum() for y in f(*x)), argnums=(0, 1, 2)), None
+    ours, theirs = (torch.func.vmap(derivative(f), in_dims=axes)(*arguments) for f in (diffops.leaky, leaky))
+    torch.testing.assert_close(ours, theirs)
+    assert len(runs) == count if count else len(runs) < 12
+
+
+def test_gradients_of_a_scan_for_all_rows_at_once():
+    arguments = (leaf(3), leaf(4, 3), leaf(3))
+    functional = torch.autograd.functional
+    ours = functional.jacobian(diffops.leaky, arguments, vectorize=True)
+    torch.testing.assert_close(ours, functional.jacobian(leaky, arguments))
+
+
+def selective(h, delta, x, b, c, a, d):
+    outputs = []
+    for delta, x, b, c in zip(delta, x, b, c):
+        h = (delta[..., None] * a).exp() * h + delta[..., None] * b * x[..., None]
+        outputs.append((c * h).sum(-1) + d * x)
+    return h, torch.stack(outputs)
+
+
+def test_vmap_of_a_scan_of_rows(runs):
+    arguments = [leaf(2, 3, 16), *[leaf(2, 5, 3)] * 2, *[leaf(2, 5, 1, 16)] * 2, leaf(3, 16), leaf(2)]
+    arguments = [argument.detach() for argument in arguments]
+
+    def gradients(f):
+        return torch.func.grad(lambda *x: sum(y.sin().sum() for y in f(*x)), argnums=tuple(range(7)))
+
+    axes = (0, 0, 0, 0, 0, None, 0)
+    for derivative, count in ((lambda f: f, 1), (gradients, 2)):
+        runs.clear()
+        ours, theirs = (torch.func.vmap(derivative(f), in_dims=axes)(*arguments) for f in (diffops.selective, selective))
+        torch.testing.assert_close(ours, theirs)
+        assert len(runs) == count
+
+
 def hamilton(a, b):
     a, b = a.unbind(-1), b.unbind(-1)
     return torch.stack([
@@ -787,6 +853,27 @@ def test_autocast_trains():
         assert (hidden.dtype, y.dtype) == (torch.bfloat16, torch.float32)
         diffops.squash(hidden, limit.bfloat16()).sum().backward()
     assert layer.weight.grad.dtype == limit.grad.dtype == torch.float32
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, lambda f: torch.compile(f, backend="aot_eager", fullgraph=True)])
+@quietly
+def test_autocast_takes_float32_as_float64_where_there_is_no_other(wrap):
+    layer, weight, x = torch.nn.Linear(4, 3), leaf(2, 3, dtype=torch.float32), torch.ones(2, 4)
+
+    def program(weight):
+        hidden = layer(x)
+        return diffops.affine(hidden, weight), diffops.affine(weight, weight, weight[:, 0])
+
+    with torch.autocast("cpu", torch.bfloat16):
+        y, other = wrap(program)(weight)
+    assert y.dtype == other.dtype == torch.float32
+    grads = torch.autograd.grad((y.sum() + other.sum()), [weight, *layer.parameters()])
+    wide = weight.double()
+    torch.testing.assert_close(other, (wide @ wide.t() + wide[:, 0]).float())
+    assert [grad.dtype for grad in grads] == [torch.float32] * 3
+    # Without it, what to write.
+    with pytest.raises(Exception, match=r"affine: `x` must be float64, not float32; pass `x.double\(\)` in PyTorch"):
+        wrap(lambda weight: diffops.affine(weight, weight))(weight)
 
 
 def test_halves_are_an_error_where_the_module_says_so():

@@ -1,11 +1,13 @@
 //! The functions of `pullback-fixtures` as a Python module.
 
 use pullback_fixtures::{
-    Exp, MulConstant, above_smallest, affine, centered, gaussian, hamilton, leaky, linear,
-    logarithm, lookup, pick, polar, rows, scaled, smooth, squash, transposed, tridiagonal, windows,
+    Exp, MulConstant, Penalized, above_smallest, affine, blend, centered, gaussian, hamilton,
+    leaky, linear, logarithm, lookup, normalized, pick, polar, rows, scaled, selective, smooth,
+    squash, transposed, tridiagonal, windows,
 };
 
 pullback_python::module! {
-    diffops: above_smallest, affine, centered, gaussian, hamilton, leaky, linear, logarithm, lookup(factor = 1.0), pick,
-    polar, rows, scaled, smooth, squash, transposed, tridiagonal, windows, Exp, MulConstant
+    diffops: above_smallest, affine, blend, centered, gaussian, hamilton, leaky, linear, logarithm, lookup(factor = 1.0),
+    normalized, pick, polar, rows, scaled, selective, smooth, squash, transposed, tridiagonal, windows, Exp, MulConstant,
+    Penalized
 }

@@ -27,6 +27,9 @@ const OWN: [&str; 5] = [
     "vjp",
 ];
 
+/// The most parameters of a function that Python can call.
+const MOST_PARAMETERS: usize = 12;
+
 /// `diffops: linear, squash, MulConstant(constant = 2.0)`.
 struct Module {
     name: Ident,
@@ -122,7 +125,13 @@ fn expand(module: &Module) -> TokenStream {
             quote!((#name, #value))
         });
         // Errors of types are at the function.
-        let variants = quote_spanned! {path.span()=>
+        let span = path.span();
+        let positions = 0..MOST_PARAMETERS;
+        let function = positions.fold(
+            quote!(#function),
+            |function, position| quote_spanned!(span=> At::<#position, _>(#function).chosen()),
+        );
+        let variants = quote_spanned! {span=>
             (
                 (&&&Probe::<f32, _>::new(#function)).variant(),
                 (&&&Probe::<f64, _>::new(#function)).variant(),
@@ -130,7 +139,9 @@ fn expand(module: &Module) -> TokenStream {
         };
         quote! {
             {
-                use ::pullback_python::__private::{ByElement, ByRank, Found, Neither, Probe, Refused};
+                use ::pullback_python::__private::{
+                    At, ByElement, ByRank, Found, Listed, Neither, Probe, Refused, Unlisted,
+                };
                 functions.add(#name, #variants, &[#(#defaults),*])?;
             }
         }

@@ -7,12 +7,46 @@ All derivatives are gradients of tangents of a call, as the tangents of gradient
 `tangents_of`.
 """
 
+import functools
 
 operators = {}  # for each function by its name, its operator of PyTorch, or None
 
 
+@functools.lru_cache(maxsize=256)
+def expanded(function, lengths):
+    """Returns the function for lists of these lengths, which has an argument for each tensor of a list."""
+    return function.expanded(lengths)
+
+
+def unfolded(function, arguments):
+    """Returns a function that takes no lists, and its arguments: each tensor of a list is one of them."""
+    lists = function.lists
+    if not lists:
+        return function, arguments
+    names, flat, lengths = function.arguments, [], []
+    for place, argument in enumerate(arguments):
+        if place not in lists:
+            flat.append(argument)
+            continue
+        if not isinstance(argument, (list, tuple)):
+            kind = type(argument).__name__
+            raise TypeError(f"{function.name}: `{names[place]}` must be a list of arrays, not {kind}")
+        for index, item in enumerate(argument):
+            if item is None:
+                raise TypeError(f"{function.name}: `{names[place]}[{index}]` must be an array, not None")
+        flat.extend(argument)
+        lengths.append(len(argument))
+    return expanded(function, tuple(lengths)), tuple(flat)
+
+
+def folded(function, each):
+    """Returns what there is for each argument of an expanded function with lists for its lists."""
+    each = iter(each)
+    return [next(each) if length is None else [next(each) for _ in range(length)] for length in function.lengths]
+
+
 class Call:
-    """A function with its arguments."""
+    """A function with its arguments, without lists: see `unfolded`."""
 
     __slots__ = ("arguments", "function", "indices")
 
@@ -105,8 +139,16 @@ class Tangents:
 
     @property
     def rows(self):
-        inputs, outputs = self.call.rows
-        return [*inputs, *(row for row, is_given in zip(inputs, self.direction) if is_given)], [*outputs, *outputs]
+        return self.of_tensors(self.call.rows)
+
+    @property
+    def steps(self):
+        return self.of_tensors(self.call.steps)
+
+    def of_tensors(self, each):
+        """Returns what there is for each array and each output, from what there is for those of the call."""
+        inputs, outputs = each
+        return [*inputs, *(one for one, is_given in zip(inputs, self.direction) if is_given)], [*outputs, *outputs]
 
 
 class Gradients:
@@ -139,8 +181,16 @@ class Gradients:
 
     @property
     def rows(self):
-        inputs, outputs = self.call.rows
-        return [*inputs, *(row for row, is_given in zip(outputs, self.given) if is_given)], inputs
+        return self.of_tensors(self.call.rows)
+
+    @property
+    def steps(self):
+        return self.of_tensors(self.call.steps)
+
+    def of_tensors(self, each):
+        """Returns what there is for each array and each output, from what there is for those of the call."""
+        inputs, outputs = each
+        return [*inputs, *(one for one, is_given in zip(outputs, self.given) if is_given)], inputs
 
 
 def gradients_of(call, arrays, grads, needed):
@@ -149,8 +199,19 @@ def gradients_of(call, arrays, grads, needed):
     return Gradients(call, len(arrays), given, needed), [*arrays, *(grad for grad in grads if grad is not None)]
 
 
-def tangents_of(call, arrays, tangents, run):
+def kinds_of(call, outputs):
+    """Returns for each output of a call whether it has a gradient; None for one that is not an array or is missing."""
+    if isinstance(call, Gradients):
+        return call.differentiable
+    if isinstance(call, Tangents):
+        kinds = kinds_of(call.call, outputs)
+        return [*kinds, *(kind for kind in kinds if kind is not None)]
+    return [None if output is None else kind for output, kind in zip(outputs, call.differentiable)]
+
+
+def tangents_of(call, kinds, arrays, tangents, run):
     """Returns the tangents of the outputs that are arrays, by `run` of a call on arrays. A tangent that is None is zero.
+    `kinds` are those of the outputs: see `kinds_of`.
 
     Those of gradients are gradients again: for y = f(x), the tangents of the gradients Jᵀg along those of x and of g
     are the gradients with respect to x of y and of its tangent Jt, whose gradients are the tangent of g, and g.
@@ -158,7 +219,7 @@ def tangents_of(call, arrays, tangents, run):
     direction = [tangent is not None for tangent in tangents]
     if not isinstance(call, Gradients):
         outputs = run(Tangents(call, direction), [*arrays, *(tangent for tangent in tangents if tangent is not None)])
-        return outputs[len(call.differentiable) :]
+        return outputs[len(kinds) :]
     inputs, count = call.call, call.inputs
     grads, along = iter(arrays[count:]), iter(tangents[count:])
     grads, along = zip(*[(next(grads), next(along)) if is_given else (None, None) for is_given in call.given])

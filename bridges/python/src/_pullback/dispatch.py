@@ -5,7 +5,7 @@ import sys
 import numpy
 
 from . import after
-from .call import Call, operators, returned
+from .call import Call, folded, operators, returned, unfolded
 
 functions = {}
 # The places of arrays and the element type of each function, as what PyTorch 2.6 can trace.
@@ -48,19 +48,20 @@ has_operator._dynamo_marked_constant = True
 
 def call(name, arguments):
     torch = sys.modules.get("torch")
-    function = functions[name]
     if torch is not None:
         is_compiling = torch.compiler.is_compiling()
         if not is_compiling:
-            found = function.fast(arguments)
+            function, each = unfolded(functions[name], arguments)
+            found = function.fast(each)
             if found is not NotImplemented:
                 return found
         kinds = halves(torch, name, arguments)
         if kinds:
             return narrowed(torch, call(name, widened(torch, name, arguments)), kinds)
         if is_compiling and not torch._C._are_functorch_transforms_active() and has_operator(name):
-            if any(isinstance(argument, torch.Tensor) for argument in arguments):
+            if any(isinstance(argument, torch.Tensor) for argument in items(arguments)):
                 return returned(operators[name](*arguments))
+    function, arguments = unfolded(functions[name], arguments)
     jax = sys.modules.get("jax")
     arrays = [arguments[place] for place in function.places if arguments[place] is not None]
     for array in arrays:
@@ -74,39 +75,58 @@ def call(name, arguments):
 
         return apply(Call(function, arguments), arrays)
     check(Call(function, arguments), arrays, "a torch.Tensor, a jax.Array or a numpy.ndarray")
-    return returned(function.run(arguments, arrays, [False] * len(arrays))[1])
+    kinds = halves_of_numpy(arrays)
+    outputs = function.run(arguments, widened_arrays(name, arrays, kinds), [False] * len(arrays))[1]
+    return returned(narrowed_arrays(outputs, kinds))
 
 
 settings = {"half_precision": True}
 
 
 def half_precision(enabled):
-    """Sets whether functions take tensors of PyTorch of float16 and bfloat16: as float32, with outputs that are given
-    back in the type of the tensors, or as float32 if it is not the type of all. It is on; off, they are a TypeError.
+    """Sets whether functions take tensors of PyTorch and arrays of NumPy of float16 and bfloat16: as float32, with
+    outputs that are given back in the type of the arrays, or as float32 if it is not the type of all. It is on; off, they
+    are a TypeError.
     """
     settings["half_precision"] = bool(enabled)
 
 
+def items(arguments):
+    """Returns the arguments with the items of lists in place of lists."""
+    found = []
+    for argument in arguments:
+        found += argument if isinstance(argument, (list, tuple)) else [argument]
+    return found
+
+
 def halves(torch, name, arguments):
-    """Returns the element types of the tensors, if one is of 16 bits."""
+    """Returns the element types of the tensors, if one is of 16 bits, or of 32 under `autocast` and the function has only
+    those of 64.
+    """
     if not settings["half_precision"]:
         return None
-    tensors = [arguments[place] for place in traced[name][0] if isinstance(arguments[place], torch.Tensor)]
-    kinds = {tensor.dtype for tensor in tensors}
-    return kinds if torch.float16 in kinds or torch.bfloat16 in kinds else None
+    places, element = traced[name]
+    tensors = items([arguments[place] for place in places])
+    kinds = {tensor.dtype for tensor in tensors if isinstance(tensor, torch.Tensor)}
+    is_narrow = element == "float64" and torch.float32 in kinds and torch.is_autocast_enabled("cpu")
+    return kinds if is_narrow or torch.float16 in kinds or torch.bfloat16 in kinds else None
 
 
 def widened(torch, name, arguments):
-    """Returns the arguments with tensors of 32 bits for those of 16, or of 64 if the function has only those."""
+    """Returns the arguments with tensors of 32 bits for those of 16, or with 64 bits for both if the function has only
+    those.
+    """
     places, element = traced[name]
     kind = getattr(torch, element)
+    narrow = (torch.float16, torch.bfloat16) if element == "float32" else (torch.float16, torch.bfloat16, torch.float32)
 
-    def wide(place, argument):
-        is_half = place in places and isinstance(argument, torch.Tensor)
-        is_half = is_half and argument.dtype in (torch.float16, torch.bfloat16)
-        return argument.to(kind) if is_half else argument
+    def wide(argument):
+        if isinstance(argument, (list, tuple)):
+            return [wide(item) for item in argument]
+        is_narrow = isinstance(argument, torch.Tensor) and argument.dtype in narrow
+        return argument.to(kind) if is_narrow else argument
 
-    return tuple(wide(place, argument) for place, argument in enumerate(arguments))
+    return tuple(wide(argument) if place in places else argument for place, argument in enumerate(arguments))
 
 
 def narrowed(torch, outputs, kinds):
@@ -117,6 +137,34 @@ def narrowed(torch, outputs, kinds):
     return returned([output.to(kind) if wide else output for output, wide in zip(outputs, is_float)])
 
 
+# Types of NumPy and of ml_dtypes, which adds some to NumPy.
+HALVES = ("float16", "bfloat16")
+
+
+def halves_of_numpy(arrays):
+    """Returns the element types of arrays of NumPy, if one is of 16 bits."""
+    kinds = {array.dtype for array in arrays}
+    return kinds if settings["half_precision"] and any(kind.name in HALVES for kind in kinds) else None
+
+
+def widened_arrays(name, arrays, kinds):
+    """Does for arrays of NumPy what `widened` does for tensors."""
+    if kinds is None:
+        return arrays
+    element = traced[name][1]
+    narrow = HALVES if element == "float32" else (*HALVES, "float32")
+    return [array.astype(element) if array.dtype.name in narrow else array for array in arrays]
+
+
+def narrowed_arrays(outputs, kinds):
+    """Does for arrays of NumPy what `narrowed` does for tensors."""
+    if kinds is None:
+        return outputs
+    kind = next(iter(kinds)) if len(kinds) == 1 else "float32"
+    is_float = [isinstance(output, numpy.ndarray) and output.dtype.kind == "f" for output in outputs]
+    return [output.astype(kind) if wide else output for output, wide in zip(outputs, is_float)]
+
+
 def check(call, arrays, expected):
     for array, name in zip(arrays, call.names()):
         if not isinstance(array, numpy.ndarray):
@@ -125,7 +173,8 @@ def check(call, arrays, expected):
 
 def vjp(function, *arguments):
     """Calls a function of this module with arrays of NumPy. Returns its outputs, and a function from gradients of the
-    outputs that are arrays of floats to gradients of the arguments, None for those that are not arrays.
+    outputs that are arrays of floats to gradients of the arguments, None for those that are not arrays, and a list for
+    a list of arrays.
 
         y, pull = vjp(squash, x, limit)
         grad_x, grad_limit = pull(numpy.ones_like(y))
@@ -134,18 +183,24 @@ def vjp(function, *arguments):
         raise TypeError(f"vjp expects a function of a pullback module, got {function!r}")
     function = function.pullback
     arguments += (None,) * (len(function.arguments) - len(arguments))
+    function, arguments = unfolded(function, arguments)
     arrays = [arguments[place] for place in function.places if arguments[place] is not None]
     check(Call(function, arguments), arrays, "a numpy.ndarray")
     # `pull` needs the values of now, and NumPy does not report when an array is written to.
     arrays = [array.copy() for array in arrays]
     needed = [True] * len(arrays)
-    recording, outputs, _ = function.run(arguments, arrays, needed)
+    kinds = halves_of_numpy(arrays)
+    recording, outputs, differentiable = function.run(arguments, widened_arrays(function.name, arrays, kinds), needed)
+    wide = [output.dtype for output, kind in zip(outputs, differentiable) if kind is not None]
 
     def pull(*grads):
+        if kinds is not None and len(grads) == len(wide):
+            grads = [grad if grad is None else numpy.asarray(grad, of) for grad, of in zip(grads, wide)]
         found = zip(arrays, recording.gradients(list(grads), needed))
-        found = iter([numpy.zeros_like(array) if grad is None else grad for array, grad in found])
+        found = [numpy.zeros_like(array) if grad is None else grad.astype(array.dtype, copy=False) for array, grad in found]
+        found = iter(found)
         is_array = [place in function.places and argument is not None for place, argument in enumerate(arguments)]
-        grads = tuple(next(found) if given else None for given in is_array)
+        grads = tuple(folded(function, [next(found) if given else None for given in is_array]))
         return grads[0] if len(grads) == 1 else grads
 
-    return returned(outputs), pull
+    return returned(narrowed_arrays(outputs, kinds)), pull

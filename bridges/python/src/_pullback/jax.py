@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy
 
 from .call import returned
-from .xla import MOST, OPERAND, Call, bind
+from .xla import MOST, OPERAND, Call, bind, without_missing
 
 HALF = (jnp.float16, jnp.bfloat16)
 
@@ -31,11 +31,13 @@ def apply(call, arrays):
         else:
             arguments.append(value)
             words.append(word(call, value))
-    program = program_of(function, " ".join([function.name, *words]), tuple(arguments))
+    lengths = [str(length) for length in function.lengths if length is not None]
+    text = " ".join([":".join([function.name, *lengths]), *words])
+    program = program_of(function, text, tuple(arguments))
     outputs = bind(program, operands)
     if half:
         outputs = [output.astype(kind) if output.dtype == wide else output for output in outputs]
-    return returned(outputs)
+    return returned(without_missing(program, outputs))
 
 
 programs = {}  # by their texts

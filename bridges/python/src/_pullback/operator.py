@@ -9,13 +9,14 @@ import re
 import numpy
 import torch
 
-from .call import Call
+from .call import Call, folded, unfolded
 from .shapes import of_outputs
 from .torch import arrays_of, check
 
 KINDS = {
     "Array": "Tensor",
     "IndexArray": "Tensor",
+    "Sequence[Array]": "Tensor[]",
     "bool": "bool",
     "float": "float",
     "int": "int",
@@ -59,27 +60,28 @@ def define(function, namespace):
     name = plain(function.name)
     operator = f"{namespace}::{name}"
     parameters = ", ".join(map(schema, function.arguments, kinds))
-    places = function.places
 
-    def split(arguments):
+    def split(function, arguments):
         """Returns the call with its values, and its tensors."""
-        given = [place for place in places if arguments[place] is not None]
+        given = [place for place in function.places if arguments[place] is not None]
         tensors = [arguments[place] for place in given]
         # A call needs no tensors, but which of them are given.
         values = tuple(place in given or argument for place, argument in enumerate(arguments))
         return Call(function, values), tensors
 
     def forward(*arguments):
-        found = function.fast(arguments)
+        of, arguments = unfolded(function, arguments)
+        found = of.fast(arguments)
         if found is NotImplemented:
-            call, tensors = split(arguments)
+            call, tensors = split(of, arguments)
             found = map(torch.from_numpy, call(arrays_of(call, tensors), [False] * len(tensors))[1])
         elif isinstance(found, torch.Tensor):
             found = [found]
         return [output.contiguous() for output in found]
 
     def fake(*arguments):
-        call, inputs = split(arguments)
+        of, arguments = unfolded(function, arguments)
+        call, inputs = split(of, arguments)
         check(call, inputs)
         known = of_outputs(call, inputs, dtype, torch.broadcast_shapes, torch._check_value)
         device = inputs[0].device if inputs else None
@@ -90,8 +92,8 @@ def define(function, namespace):
         for place, argument in enumerate(arguments):
             if isinstance(argument, torch.Tensor):
                 shape = [int(length) for length in argument.shape]
-                shown[place] = numpy.full(shape, place in places, dtype(argument))
-        call, arrays = split(shown)
+                shown[place] = numpy.full(shape, place in of.places, dtype(argument))
+        call, arrays = split(of, shown)
         found = call(arrays, [False] * len(arrays))[1]
         return [torch.empty(output.shape, dtype=getattr(torch, output.dtype.name), device=device) for output in found]
 
@@ -101,7 +103,7 @@ def define(function, namespace):
 
     def gradients(*arguments):
         *arguments, grads, there, needed = arguments
-        call, tensors = split(arguments)
+        call, tensors = split(*unfolded(function, arguments))
         recording = call(arrays_of(call, tensors), needed)[0]
         grads = iter(grads)
         grads = [next(grads).numpy() if is_there else None for is_there in there]
@@ -111,25 +113,31 @@ def define(function, namespace):
         return [grad.contiguous() for grad in found]
 
     def fake_gradients(*arguments):
-        tensors = split(arguments[:-3])[1]
+        tensors = split(*unfolded(function, arguments[:-3]))[1]
         return [torch.empty_like(of, memory_format=torch.contiguous_format) for of, is_needed in zip(tensors, arguments[-1]) if is_needed]
 
     add(f"{operator}_gradients", parameters, gradients, fake_gradients)
     gradients = getattr(getattr(torch.ops, namespace), f"{name}_gradients").default
 
     def setup(ctx, inputs, output):
+        ctx.function, inputs = unfolded(function, inputs)
         ctx.save_for_backward(*[value if isinstance(value, torch.Tensor) else None for value in inputs])
         ctx.values = [None if isinstance(value, torch.Tensor) else value for value in inputs]
         ctx.mark_non_differentiable(*[tensor for tensor, (_, kind) in zip(output, outputs) if not kind])
 
     def backward(ctx, grads):
         arguments = [value if saved is None else saved for value, saved in zip(ctx.values, ctx.saved_tensors)]
-        needed = [ctx.needs_input_grad[place] for place in places if arguments[place] is not None]
+        of = ctx.function
+        # Of a list of tensors a list, and of an empty list of numbers too.
+        needs = zip(ctx.needs_input_grad, of.lengths)
+        needs = [need for each, length in needs for need in ([each] if length is None else each)]
+        needed = [needs[place] for place in of.places if arguments[place] is not None]
         # Indices have no gradients.
         grads = [grad for grad, (kind, _) in zip(grads, outputs) if kind == "Array"]
         there = [grad is not None for grad in grads]
+        arguments = folded(of, arguments)
         found = iter(gradients(*arguments, [grad for grad in grads if grad is not None], there, needed))
-        return tuple(next(found) if is_needed else None for is_needed in ctx.needs_input_grad)
+        return tuple(folded(of, [next(found) if need else None if need is False else need for need in needs]))
 
     torch.library.register_autograd(operator, backward, setup_context=setup)
     return getattr(getattr(torch.ops, namespace), name).default

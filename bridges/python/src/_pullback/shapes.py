@@ -72,7 +72,7 @@ class Declared:
         self.lengths = [None if text == "_" else Expression(text) for text in lengths[self.leading :]]
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1024)
 def declared(function):
     """Returns the declared shapes of the arguments and of the outputs by name, and None if an output has none.
 
@@ -98,7 +98,7 @@ def of_outputs(call, arrays, dtype, broadcast, require):
     raises an error, with the text that its second argument returns, unless the first is true.
     """
     function = call.function
-    if function.elementwise or any(call.steps[0]):
+    if function.elementwise or function.scan:
         return broadcasted(call, arrays, dtype, broadcast, require)
     shapes = declared(function)
     if shapes is None or not arrays:
@@ -145,7 +145,7 @@ def checked_kinds(call, arrays, dtype):
     for name, array in zip(names, arrays):
         kind, axes = expected[name]
         if dtype(array) != kind:
-            raise TypeError(f"{call.name}: `{name}` must be {kind}, not {dtype(array)}")
+            function.other_type(name, kind, dtype(array))
         if axes is not None and axes != len(array.shape):
             plural = "axis" if axes == 1 else "axes"
             raise ValueError(f"{call.name}: `{name}` must have {axes} {plural}, not the shape {shown(array.shape)}")

@@ -9,7 +9,7 @@ import warnings
 
 import numpy
 
-from .call import operators
+from .call import folded, operators, unfolded
 from .dispatch import functions
 
 
@@ -22,6 +22,7 @@ def check(function, *arguments):
     """
     function = function.pullback
     arguments += (None,) * (len(function.arguments) - len(arguments))
+    function, arguments = unfolded(function, arguments)
     if importlib.util.find_spec("torch"):
         check_torch(function, arguments)
     if importlib.util.find_spec("jax"):
@@ -66,7 +67,7 @@ def check_torch(function, arguments):
         given = list(tensors)
         for place, x in zip(places, inputs):
             given[place] = x
-        outputs = call(*given)
+        outputs = call(*folded(function, given))
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
         return tuple(output for output in outputs if isinstance(output, torch.Tensor) and output.is_floating_point())
 
@@ -85,7 +86,7 @@ def check_torch(function, arguments):
                 gradgradcheck(floats, inputs, check_fwd_over_rev=has_forward_mode, check_rev_over_rev=True, **kinds)
         operator = operators[function.name]
         if operator is not None:
-            torch.library.opcheck(operator, tuple(tensors))
+            torch.library.opcheck(operator, tuple(folded(function, tensors)))
 
 
 def check_jax(function, arguments):
@@ -105,7 +106,7 @@ def check_jax(function, arguments):
         for place, x in zip(places, inputs):
             # JAX's numerical derivatives pass arrays of NumPy.
             given[place] = jnp.asarray(x)
-        outputs = call(*given)
+        outputs = call(*folded(function, given))
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
         return tuple(x for x in outputs if isinstance(x, jax.Array) and jnp.issubdtype(x.dtype, jnp.floating))
 

@@ -8,7 +8,7 @@ from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 from torch._C._autograd import _get_current_graph_task_keep_graph as keeps_graph
 
 from . import connect
-from .call import Call, gradients_of, operators, returned, tangents_of
+from .call import Call, Gradients, folded, gradients_of, kinds_of, operators, returned, tangents_of
 
 # Without it, as in PyTorch 2.6, a call under such hooks keeps its recording: more memory, the same gradients.
 saved_tensors_hooks = getattr(torch._C._autograd, "_top_saved_tensors_default_hooks", lambda ignore_is_tracing: None)
@@ -71,10 +71,14 @@ def plain(grad):
     return grad.resolve_neg()
 
 
-def along(call, tensors, tangents, run):
+def along(call, kinds, tensors, tangents, run):
     """Returns the tangents of the outputs, None for those without a gradient."""
-    found = iter(tangents_of(call, tensors, tangents, run))
-    found = [kind if kind is None else (next(found), kind) for kind in call.differentiable]
+    found = tangents_of(call, kinds, tensors, tangents, run)
+    if isinstance(call, Gradients):
+        # A gradient that does not depend on what has a tangent: PyTorch takes no None for it.
+        found = [torch.zeros_like(x) if along is None else along for x, along in zip(tensors, found)]
+    found = iter(found)
+    found = [kind if kind is None else (next(found), kind) for kind in kinds]
     return returned([tangent[0] if tangent and tangent[1] else None for tangent in found])
 
 
@@ -113,7 +117,7 @@ class Node(torch.autograd.Function):
         else:
             recording, outputs, differentiable = call(arrays, requires_grad, recording)
         if in_forward_mode():
-            differentiable = call.differentiable
+            differentiable = ctx.kinds = kinds_of(call, outputs)
         results = []
         for output, kind in zip(outputs, differentiable):
             if hasattr(output, "dtype"):
@@ -133,6 +137,28 @@ class Node(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, *grads):
+        return backward(ctx, ctx.saved_tensors, grads)
+
+    @staticmethod
+    def jvp(ctx, call, recording, *tangents):
+        return along(ctx.call, ctx.kinds, ctx.saved_tensors, tangents, outputs_of)
+
+
+class Fast(Node):
+    """The node of a call that Rust has made: see `Function.fast`. It does little, as all of it counts in a small call."""
+
+    @staticmethod
+    def forward(ctx, ran, _, *tensors):
+        outputs, constant, recording, *ctx.call_of = ran
+        ctx.set_materialize_grads(False)
+        if constant:
+            ctx.mark_non_differentiable(*constant)
+        ctx.save_for_backward(*tensors)
+        ctx.recording = recording if saved_tensors_hooks(True) is None else None
+        return outputs
+
+    @staticmethod
+    def backward(ctx, *grads):
         tensors, recording = ctx.saved_tensors, ctx.recording
         if recording is not None:
             found = recording.fast(tensors, grads, ctx.needs_input_grad)
@@ -140,51 +166,38 @@ class Node(torch.autograd.Function):
                 if not keeps_graph():
                     ctx.recording = None
                 return found
-            if not recording.holds(tensors):
-                recording = None
-        requires_grad = ctx.needs_input_grad[2:]
-        grads = [grad for grad, kind in zip(grads, ctx.differentiable) if kind is not None]
-        grads = [None if grad is None else plain(grad) for grad in grads]
-        if torch._C._are_functorch_transforms_active():
-            from . import transforms
-
-            # Under `vmap`, gradients have values only in the innermost call.
-            call, tensors = gradients_of(ctx.call, tensors, grads, requires_grad)
-            return (None, None, *transforms.Node.apply(call, *tensors))
-        if any(map(is_mapped, grads)):
-            return (None, None, *outputs_of(*gradients_of(ctx.call, tensors, grads, requires_grad)))
-        if recording is None:
-            recording = ctx.call(arrays_of(ctx.call, tensors), requires_grad)[0]
-        if not torch.is_grad_enabled() and not in_forward_mode():
-            arrays = [None if grad is None else grad.numpy() for grad in grads]
-            found = recording.gradients(arrays, requires_grad)
-            if not keeps_graph():
-                ctx.recording = None
-            return (None, None, *[None if grad is None else torch.from_numpy(grad) for grad in found])
-        call, tensors = gradients_of(ctx.call, tensors, grads, requires_grad)
-        found = node(call.name, "Gradients").apply(call, recording, *tensors)
-        return (None, None, *(found if isinstance(found, tuple) else (found,)))
-
-    @staticmethod
-    def jvp(ctx, call, recording, *tangents):
-        return along(ctx.call, ctx.saved_tensors, tangents, outputs_of)
-
-
-class Fast(Node):
-    """The node of a call that Rust has made: see `Function.fast`."""
-
-    @staticmethod
-    def forward(ctx, ran, _, *tensors):
-        function, values, recording, outputs, differentiable = ran
-        ctx.set_materialize_grads(False)
+        function, values, ctx.differentiable = ctx.call_of
         ctx.call = Call(function, values)
-        constant = [output for output, kind in zip(outputs, differentiable) if not kind and hasattr(output, "dtype")]
-        if constant:
-            ctx.mark_non_differentiable(*constant)
-        ctx.save_for_backward(*tensors)
-        ctx.differentiable = differentiable
-        ctx.recording = recording if saved_tensors_hooks(True) is None else None
-        return returned(outputs)
+        return backward(ctx, tensors, grads)
+
+
+def backward(ctx, tensors, grads):
+    """Returns the gradients of a node, whose saved tensors are unpacked once: a checkpoint lets them go."""
+    recording = ctx.recording
+    if recording is not None and not recording.holds(tensors):
+        recording = None
+    requires_grad = ctx.needs_input_grad[2:]
+    grads = [grad for grad, kind in zip(grads, ctx.differentiable) if kind is not None]
+    grads = [None if grad is None else plain(grad) for grad in grads]
+    if torch._C._are_functorch_transforms_active():
+        from . import transforms
+
+        # Under `vmap`, gradients have values only in the innermost call.
+        call, tensors = gradients_of(ctx.call, tensors, grads, requires_grad)
+        return (None, None, *transforms.Node.apply(call, *tensors))
+    if any(map(is_mapped, grads)):
+        return (None, None, *outputs_of(*gradients_of(ctx.call, tensors, grads, requires_grad)))
+    if recording is None:
+        recording = ctx.call(arrays_of(ctx.call, tensors), requires_grad)[0]
+    if not torch.is_grad_enabled() and not in_forward_mode():
+        arrays = [None if grad is None else grad.numpy() for grad in grads]
+        found = recording.gradients(arrays, requires_grad)
+        if not keeps_graph():
+            ctx.recording = None
+        return (None, None, *[None if grad is None else torch.from_numpy(grad) for grad in found])
+    call, tensors = gradients_of(ctx.call, tensors, grads, requires_grad)
+    found = node(call.name, "Gradients").apply(call, recording, *tensors)
+    return (None, None, *(found if isinstance(found, tuple) else (found,)))
 
 
 nodes = {}
@@ -238,7 +251,7 @@ def apply(call, tensors):
         call, tensors = transforms.with_indices(call, tensors)
         return returned(transforms.Node.apply(call, *tensors))
     if needs_operator(tensors) and (operator := operators.get(call.name)) is not None:
-        return returned(operator(*call.arguments))
+        return returned(operator(*folded(call.function, call.arguments)))
     return node(call.name).apply(call, None, *tensors)
 
 

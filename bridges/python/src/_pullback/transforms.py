@@ -6,7 +6,7 @@ gradient, which runs the function again.
 
 import torch
 
-from .call import Call, Gradients, gradients_of, operators
+from .call import Call, Gradients, folded, gradients_of, kinds_of, operators
 from .torch import along, arrays_of, is_mapped, needs_operator, outputs_of, untraced
 
 
@@ -24,21 +24,22 @@ class Node(torch.autograd.Function):
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(*tensors)
         ctx.save_for_forward(*tensors)
-        constant = [output for output, kind in zip(outputs, ctx.call.differentiable) if not kind]
+        ctx.kinds = kinds_of(ctx.call, outputs)
+        constant = [output for output, kind in zip(outputs, ctx.kinds) if not kind]
         ctx.mark_non_differentiable(*[output for output in constant if isinstance(output, torch.Tensor)])
 
     @staticmethod
     @untraced
     def backward(ctx, *grads):
         tensors = ctx.saved_tensors
-        grads = [grad for grad, kind in zip(grads, ctx.call.differentiable) if kind is not None]
+        grads = [grad for grad, kind in zip(grads, ctx.kinds) if kind is not None]
         call, tensors = gradients_of(ctx.call, tensors, grads, ctx.needs_input_grad[1:])
         return None, *Node.apply(call, *tensors)
 
     @staticmethod
     @untraced
     def jvp(ctx, call, *tangents):
-        return along(ctx.call, ctx.saved_tensors, tangents, lambda call, tensors: Node.apply(call, *tensors))
+        return along(ctx.call, ctx.kinds, ctx.saved_tensors, tangents, lambda call, tensors: Node.apply(call, *tensors))
 
     @staticmethod
     def vmap(info, in_dims, call, *tensors):
@@ -58,6 +59,7 @@ def by_operator(call, tensors):
     ]
     for place in of.indices:
         arguments[place] = next(given)
+    arguments = folded(of.function, arguments)
     if call is of:
         return tuple(operator(*arguments))
     gradients = getattr(getattr(torch.ops, operator.namespace), f"{operator._opname}_gradients")
@@ -88,31 +90,39 @@ def can_broadcast(call):
     """Returns whether examples are another axis of elements: not if a value has an entry for each element."""
     function = call.function
     values = (call.arguments[place] for place in range(len(call.arguments)) if place not in function.places)
-    return function.elementwise and all(isinstance(value, (bool, int, float, str, type(None))) for value in values)
+    of_lanes = function.elementwise or function.scan
+    return of_lanes and all(isinstance(value, (bool, int, float, str, type(None))) for value in values)
 
 
 def broadcast(call, tensors, axes, count, run):
-    """Returns the outputs of an elementwise function by one call, in which examples are the first axis."""
-    inputs, outputs = call.rows
-    # The number of axes without those of examples and of rows.
-    ranks = [x.ndim - (axis is not None) - (row is not None) for x, axis, row in zip(tensors, axes, inputs)]
+    """Returns the outputs of an elementwise function or of a scan by one call, in which examples are the first axis but
+    for that of steps.
+    """
+    rows, steps = call.rows[0], call.steps[0]
+    # The number of axes without those of examples, of steps and of rows.
+    ranks = [
+        x.ndim - (axis is not None) - has_steps - (row is not None)
+        for x, axis, row, has_steps in zip(tensors, axes, rows, steps)
+    ]
     most = max(ranks[: call.base.count])
     # Derivatives have the shapes of tensors and outputs, and so these have the axis of examples.
     is_plain = isinstance(call, Call)
     aligned, shapes = [], []
-    for x, axis, rank in zip(tensors, axes, ranks):
+    for x, axis, rank, has_steps in zip(tensors, axes, ranks, steps):
         if axis is not None:
-            x = x.movedim(axis, 0)
+            x = x.movedim(axis, int(has_steps))
         elif not is_plain:
-            x = x.expand(count, *x.shape)
+            x = x.unsqueeze(int(has_steps)).expand(*x.shape[:has_steps], count, *x.shape[has_steps:])
         shapes.append(x.shape)
         if axis is not None or not is_plain:
-            x = x.reshape(count, *[1] * (most - rank), *x.shape[1:])
+            before = has_steps + 1
+            x = x.reshape(*x.shape[:before], *[1] * (most - rank), *x.shape[before:])
         aligned.append(x)
     found = run(call, aligned)
     if isinstance(call, Gradients):
         found = [grad if grad is None else grad.reshape(shape) for grad, shape in zip(found, shapes)]
-    return tuple(found), tuple(None if output is None else 0 for output in found)
+    axes = [int(has_steps) for has_steps in call.steps[1]]
+    return tuple(found), tuple(None if output is None else axis for output, axis in zip(found, axes))
 
 
 def of_gradients(call, tensors):
@@ -126,7 +136,9 @@ def of_gradients(call, tensors):
     tensors = [x if axis is None else torch._remove_batch_dim(x, depth, 1, 0) for x, axis in zip(tensors, axes)]
     count = next(len(x) for x, axis in zip(tensors, axes) if axis == 0)
     outputs, axes = mapped(call, tensors, axes, count, outputs_of)
-    return tuple(x if axis is None else torch._add_batch_dim(x, axis, depth) for x, axis in zip(outputs, axes))
+    # Forward mode needs this axis first in memory too.
+    outputs = [x if axis is None else x.movedim(axis, 0).contiguous() for x, axis in zip(outputs, axes)]
+    return tuple(x if axis is None else torch._add_batch_dim(x, 0, depth) for x, axis in zip(outputs, axes))
 
 
 def with_indices(call, tensors):

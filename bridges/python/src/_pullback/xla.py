@@ -101,12 +101,26 @@ class Call(Program):
             # Only a run of the function shows shapes that are not declared.
             ones = [numpy.ones(aval.shape, aval.dtype) for aval in tensors]
             found = calls.Call(function, tuple(sample))(ones, [False] * len(ones))[1]
-            outputs = [(numpy.shape(output), numpy.asarray(output).dtype) for output in found]
+            outputs = [
+                MISSING if output is None else (numpy.shape(output), numpy.asarray(output).dtype) for output in found
+            ]
         for place, (_, kind) in enumerate(outputs):
             if numpy.dtype(kind).kind not in "biuf":
-                raise TypeError(f"{function.name}: output {place} is None or a text, which a program of JAX cannot have")
+                raise TypeError(f"{function.name}: output {place} is a text, which a program of JAX cannot have")
         canonical = jax.dtypes.canonicalize_dtype
         return [(tuple(shape), canonical(kind)) for shape, kind in outputs]
+
+
+# The shape and the element type in place of an output that is None, which no optional output has.
+MISSING = (0,), "bool"
+
+
+def without_missing(program, outputs):
+    """Returns the outputs of a call with None for those that are missing."""
+    kinds = [stub for stub, _ in program.function.stubs[1]]
+    return [
+        None if kind.endswith("None") and output.dtype == MISSING[1] else output for kind, output in zip(kinds, outputs)
+    ]
 
 
 class Derivative(Program):
@@ -364,7 +378,8 @@ def differentiated(arrays, tangents, *, program):
                 f"{function.name}: `{operands[index]}` is a value, which has no gradient; pass "
                 f"`jax.lax.stop_gradient({operands[index]})`"
             )
-    found = push(program, list(arrays), tangents, [True] * len(outputs))
+    needed = [jnp.issubdtype(output.dtype, jnp.floating) for output in outputs]
+    found = push(program, list(arrays), tangents, needed)
     return outputs, [ad.Zero(output.aval.to_tangent_aval()) if tangent is None else tangent for output, tangent in zip(outputs, found)]
 
 
@@ -405,41 +420,66 @@ ad.primitive_transposes[run] = transpose
 
 def batched(arrays, axes, *, program):
     marks = [axis is not None for axis in axes]
-    arrays = [array if axis is None else jnp.moveaxis(array, axis, 0) for array, axis in zip(arrays, axes)]
+    function = program.call.function
     of_values = any(mark for mark, (kind, _) in zip(marks, program.inputs) if kind == "v")
-    if program.call.function.elementwise and not of_values and not isinstance(program, Batched):
-        outputs = broadcast(arrays, marks, program)
-    else:
-        outputs = bind(Batched(program, marks), arrays)
+    if (function.elementwise or function.scan) and not of_values and not isinstance(program, Batched):
+        return broadcast(arrays, axes, program)
+    arrays = [array if axis is None else jnp.moveaxis(array, axis, 0) for array, axis in zip(arrays, axes)]
+    outputs = bind(Batched(program, marks), arrays)
     return outputs, [0] * len(outputs)
 
 
-def broadcast(arrays, marks, program):
-    """Runs a program of an elementwise function once for all examples."""
-    examples = next(array.shape[0] for array, mark in zip(arrays, marks) if mark)
-    one = [array.shape[mark:] for array, mark in zip(arrays, marks)]
+def broadcast(arrays, axes, program):
+    """Runs a program of an elementwise function or of a scan once for all examples, which are the first axis but for that
+    of steps. Returns the outputs, and the axes of examples.
+    """
+    examples = next(array.shape[axis] for array, axis in zip(arrays, axes) if axis is not None)
     call = program.call
-    rows = [row for row, place in zip(call.function.rows[0], call.function.places) if call.arguments[place] is OPERAND]
-    rows = dict(zip([key for key in call.inputs if key[0] == "x"], rows))
-    axes = {key: len(shape) - (rows[key] is not None) for key, shape in zip(program.inputs, one) if key in rows}
-    most = max(axes.values())
+    is_operand = [argument is OPERAND for argument in call.arguments]
+    operands = [is_operand[place] for place in call.function.places]
+    tensors = [key for key in call.inputs if key[0] == "x"]
+    rows = dict(zip(tensors, chosen(operands, call.function.rows[0])))
+    inputs, outputs = call.function.steps
+    # The axis of the examples, after that of steps.
+    places = dict(zip(tensors, map(int, chosen(operands, inputs)))) | dict(zip(call.outputs, map(int, outputs)))
+    arrays = [
+        array if axis is None else jnp.moveaxis(array, axis, places.get(key, 0))
+        for array, axis, key in zip(arrays, axes, program.inputs)
+    ]
+
+    def without_examples(array, axis, place):
+        return array.shape if axis is None else (*array.shape[:place], *array.shape[place + 1 :])
+
+    one = [without_examples(array, axis, places.get(key, 0)) for array, axis, key in zip(arrays, axes, program.inputs)]
+    # The number of axes without those of steps and of rows.
+    ranks = {
+        key: len(shape) - places[key] - (rows[key] is not None)
+        for key, shape in zip(program.inputs, one)
+        if key in rows
+    }
+    most = max(ranks.values())
     # Operands of which there is one for each example: so there is for each gradient.
-    each = {key for key, mark in zip(program.inputs, marks) if mark and key in rows}
+    each = {key for key, axis in zip(program.inputs, axes) if axis is not None and key in rows}
     each |= {key for key in program.outputs if key in rows}
     each = each or set(rows)
     given = []
-    for array, mark, key, shape in zip(arrays, marks, program.inputs, one):
+    for array, axis, key, shape in zip(arrays, axes, program.inputs, one):
         if key[0] == "v" or (key in rows and key not in each):
             given.append(array)
             continue
-        if not mark:
-            array = jnp.broadcast_to(array, (examples, *shape))
-        given.append(array.reshape(examples, *[1] * (most - axes.get(key, most)), *shape))
+        place = places[key]
+        before, after = shape[:place], shape[place:]
+        if axis is None:
+            array = jnp.broadcast_to(jnp.expand_dims(array, place), (*before, examples, *after))
+        given.append(array.reshape(*before, examples, *[1] * (most - ranks.get(key, most)), *after))
     own = dict(zip(program.inputs, one))
-    outputs = bind(program, given)
-    return [
-        output.reshape(examples, *own[key]) if key in rows else output for key, output in zip(program.outputs, outputs)
-    ]
+
+    def reshaped(output, key):
+        place = places[key]
+        return output.reshape(*own[key][:place], examples, *own[key][place:]) if key in rows else output
+
+    outputs = [reshaped(output, key) for key, output in zip(program.outputs, bind(program, given))]
+    return outputs, [places[key] for key in program.outputs]
 
 
 batching.primitive_batchers[run] = batched

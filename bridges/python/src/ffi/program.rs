@@ -11,11 +11,12 @@ use super::abi::{Body, Frame, Kind, Operand, Target};
 use super::examples::each_example;
 use super::plain::{self, Plain};
 use super::text::{Argument, Step, read};
-use crate::argument::{Given, Value};
+use crate::argument::Value;
 use crate::function::{Failed, Function};
 use crate::marks::{among_all, chosen, spread};
-use crate::output::{self, Returned};
+use crate::output::Returned;
 use crate::panics;
+use crate::slots::Slots;
 
 /// The functions of the module, by name.
 static FUNCTIONS: RwLock<Option<HashMap<&'static str, &'static Function>>> = RwLock::new(None);
@@ -40,6 +41,7 @@ pub(crate) fn add(function: Py<Function>) {
 /// A program of XLA.
 pub(super) struct Program {
     function: &'static Function,
+    slots: Slots,
     arguments: Vec<Argument>,
     /// The derivatives, without the examples.
     steps: Vec<Step>,
@@ -61,6 +63,8 @@ struct Recorded {
     recording: Recording,
     inputs: Vec<bool>,
     outputs: Vec<bool>,
+    /// For each output of the program, whether the recording has it: it is a tensor that is not missing.
+    tensors: Vec<bool>,
 }
 
 /// The output of one example.
@@ -96,9 +100,16 @@ impl Program {
         let function = functions.as_ref();
         let function = function.and_then(|functions| functions.get(text.name).copied());
         let function = function.ok_or_else(|| format!("no function `{}`", text.name))?;
-        if text.arguments.len() != function.entry.signature.inputs.len() {
+        if text
+            .lengths
+            .iter()
+            .any(|length| *length > text.arguments.len())
+        {
             return Err(other());
         }
+        let slots = Slots::of_lengths(function.entry.signature.inputs, &text.lengths);
+        let slots = slots.filter(|slots| slots.len() == text.arguments.len());
+        let slots = slots.ok_or_else(other)?;
         let is_operand = |argument: &&Argument| !matches!(argument, Argument::Value(_));
         let operands = text.arguments.iter().filter(is_operand);
         let tensors: Vec<bool> = operands
@@ -136,6 +147,7 @@ impl Program {
         };
         Ok(Self {
             function,
+            slots,
             arguments: text.arguments,
             steps,
             batches,
@@ -178,6 +190,8 @@ impl Program {
                     write(&tensor, result)
                 }
                 Output::Returned(Returned::Value(value)) => value.copy_to(result),
+                // As when the program was traced: see `MISSING` of `xla`.
+                Output::Returned(Returned::Missing) if result.bytes().is_empty() => Ok(()),
                 Output::Returned(Returned::Missing) => {
                     Err("an output is missing, and was not when the program was traced".to_owned())
                 }
@@ -220,13 +234,12 @@ impl Program {
     fn shapes<'o>(
         &'o self,
         operands: &'o [Operand<'_>],
-    ) -> impl Iterator<Item = (&'static str, &'o [usize])> {
-        let inputs = self.function.entry.signature.inputs.iter();
-        let inputs = inputs.zip(&self.arguments);
-        let inputs = inputs.filter(|(_, argument)| !matches!(argument, Argument::Value(_)));
-        let inputs = inputs.zip(operands);
-        let inputs = inputs.filter(|((_, argument), _)| matches!(argument, Argument::Tensor));
-        inputs.map(|((input, _), operand)| (input.name, operand.shape()))
+    ) -> impl Iterator<Item = (&'o str, &'o [usize])> {
+        let slots = self.slots.iter().zip(&self.arguments);
+        let slots = slots.filter(|(_, argument)| !matches!(argument, Argument::Value(_)));
+        let slots = slots.zip(operands);
+        let slots = slots.filter(|((_, argument), _)| matches!(argument, Argument::Tensor));
+        slots.map(|((slot, _), operand)| (&*slot.name, operand.shape()))
     }
 
     fn outputs(
@@ -260,27 +273,24 @@ impl Program {
     fn call(&self, values: &[Plain<'_>], tensors: &[AnyTensor]) -> Result<Vec<Returned>, Failed> {
         let (mut values, mut places) = (values.iter(), 0..tensors.len());
         let mut first = None;
-        let inputs = self.function.entry.signature.inputs.iter();
-        let given = inputs.zip(&self.arguments).map(|(input, argument)| {
-            let name = input.name;
-            let value = match argument {
-                Argument::Tensor => {
-                    let place = places.next();
-                    first = first.or_else(|| Some((name, tensors[place?].element_type())));
-                    Value::Tensor(place)
-                }
-                Argument::Value(Plain::None) if input.tensor => Value::Tensor(None),
-                Argument::Value(value) => Value::Plain(value),
-                Argument::Operand => Value::Plain(values.next().unwrap_or(&Plain::None)),
-            };
-            Given { name, value }
+        let slots = self.slots.iter().zip(&self.arguments);
+        let given = slots.map(|(slot, argument)| match argument {
+            Argument::Tensor => {
+                let place = places.next();
+                first = first.or_else(|| Some((&*slot.name, tensors[place?].element_type())));
+                Value::Tensor(place)
+            }
+            Argument::Value(Plain::None) if slot.input.tensor => Value::Tensor(None),
+            Argument::Value(value) => Value::Plain(value),
+            Argument::Operand => Value::Plain(values.next().unwrap_or(&Plain::None)),
         });
-        let given: Vec<_> = given.collect();
+        let given = self.slots.given(given);
         let prepared = (self.function.variant(first)?.prepare)(&given)?;
         Ok(prepared(tensors)?)
     }
 
-    /// Returns the outputs of the last step that are needed; `None` for a gradient of zeros.
+    /// Returns the outputs of the last step that are needed; `None` for a gradient of zeros, and for an output of the
+    /// function that is not a tensor or is missing.
     fn derivatives(
         &self,
         steps: &[Step],
@@ -291,12 +301,14 @@ impl Program {
             Some((Step::Tangent { given, needed }, of)) => {
                 let tangents = tensors.split_off(given.len());
                 let tangents = spread(given, tangents);
+                let mut there = Vec::new();
                 let run = |tensors: &[AnyTensor]| {
                     let outputs = self.derivatives(of, values, tensors.to_vec())?;
+                    there = outputs.iter().map(Option::is_some).collect();
                     Ok(outputs.into_iter().flatten().collect())
                 };
                 let (_, found) = along::<Failed>(tensors, tangents, run)?;
-                Ok(chosen(needed, found).map(Some).collect())
+                Ok(chosen(needed, spread(&there, found)).collect())
             }
             Some((Step::Gradient { given, needed }, of)) => {
                 let grads = tensors.split_off(needed.len());
@@ -304,8 +316,12 @@ impl Program {
                 recorded.gradients(given, needed, grads.into_iter())
             }
             _ => {
-                let returned = self.call(values, &tensors)?;
-                Ok(output::tensors(&returned).map(Some).collect())
+                let returned = self.call(values, &tensors)?.into_iter();
+                let tensors = returned.map(|output| match output {
+                    Returned::Tensor(tensor) => Some(tensor),
+                    Returned::Missing | Returned::Value(_) => None,
+                });
+                Ok(tensors.collect())
             }
         }
     }
@@ -322,8 +338,7 @@ impl Program {
             let grads = tensors.split_off(needed.len());
             let all = vec![true; tensors.len()];
             let recorded = self.record(of, values, tensors, &all)?;
-            let grads = spread(&recorded.outputs, spread(given, grads)).into_iter();
-            let grads: Vec<_> = grads.map(Option::flatten).collect();
+            let grads = recorded.grads(given, grads);
             let needed = among_all(&recorded.inputs, needed);
             let known = grads.iter().map(Option::is_some);
             let inputs = recorded.inputs.iter().copied().chain(known).collect();
@@ -331,12 +346,15 @@ impl Program {
             return Ok(Recorded {
                 recording,
                 inputs,
+                tensors: needed.iter().filter(|needed| **needed).copied().collect(),
                 outputs: needed,
             });
         }
         let inputs = vec![true; tensors.len()];
+        let mut there = Vec::new();
         let run = |tensors: &[AnyTensor]| {
             let outputs = self.derivatives(steps, values, tensors.to_vec())?;
+            there = outputs.iter().map(Option::is_some).collect();
             Ok::<_, Failed>(outputs.into_iter().flatten().collect())
         };
         let (recording, outputs) = Recording::run(tensors, requires_grad, run)?;
@@ -344,11 +362,24 @@ impl Program {
             recording,
             inputs,
             outputs: vec![true; outputs.len()],
+            tensors: there,
         })
     }
 }
 
 impl Recorded {
+    /// Returns the gradients of the outputs of the recording, from those that `given` marks among the outputs of the
+    /// program.
+    fn grads(
+        &self,
+        given: &[bool],
+        grads: impl IntoIterator<Item = AnyTensor>,
+    ) -> Vec<Option<AnyTensor>> {
+        let grads = chosen(&self.tensors, spread(given, grads));
+        let grads = spread(&self.outputs, grads).into_iter();
+        grads.map(Option::flatten).collect()
+    }
+
     /// Returns the gradients of the inputs that `needed` marks, from those of the outputs that `given` marks.
     fn gradients(
         &self,
@@ -356,10 +387,10 @@ impl Recorded {
         needed: &[bool],
         grads: impl Iterator<Item = AnyTensor>,
     ) -> Result<Vec<Option<AnyTensor>>, Failed> {
-        let grads = spread(&self.outputs, spread(given, grads)).into_iter();
         let needed = among_all(&self.inputs, needed);
-        let grads = grads.map(Option::flatten).collect();
-        let found = self.recording.gradients(grads, &needed)?;
+        let found = self
+            .recording
+            .gradients(self.grads(given, grads), &needed)?;
         Ok(chosen(&needed, found).collect())
     }
 }

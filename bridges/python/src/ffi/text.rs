@@ -1,6 +1,7 @@
 //! The text of a program, which is an attribute of XLA's call.
 //!
-//! It is the name of a function with its arguments, and then steps: `squash t t | gradient 1 11 | batched 101`.
+//! It is the name of a function with its arguments, and then steps: `squash t t | gradient 1 11 | batched 101`. The
+//! lengths of lists follow the name, and there is an argument for each tensor of a list: `weighted:2 t t t`.
 //!
 //! | argument | |
 //! |---|---|
@@ -39,6 +40,8 @@ pub(super) enum Step {
 #[derive(Debug)]
 pub(super) struct Text<'t> {
     pub(super) name: &'t str,
+    /// The lengths of the lists of tensors.
+    pub(super) lengths: Vec<usize>,
     pub(super) arguments: Vec<Argument>,
     pub(super) steps: Vec<Step>,
 }
@@ -47,8 +50,12 @@ pub(super) struct Text<'t> {
 pub(super) fn read(text: &str) -> Option<Text<'_>> {
     let mut parts = text.split(" | ");
     let mut call = parts.next()?.split(' ');
+    let mut name = call.next()?.split(':');
     Some(Text {
-        name: call.next()?,
+        name: name.next()?,
+        lengths: name
+            .map(|length| length.parse().ok())
+            .collect::<Option<_>>()?,
         arguments: call.map(argument).collect::<Option<_>>()?,
         steps: parts.map(step).collect::<Option<_>>()?,
     })
