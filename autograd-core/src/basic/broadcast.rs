@@ -1,10 +1,10 @@
-//! Repeating along axes, and summing along them: each is the other's backward.
+//! Repeating along axes, and summing along them: each is the other's adjoint.
 
 use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension, IxDyn};
 
-use crate::{Element, Shape, custom_function, kernels, tensor::Tensor};
+use crate::{Element, custom_function, kernels, tensor::Tensor};
 
 /// A tensor repeated along axes of length 1 and along new axes in front, without a copy.
 #[derive(Debug)]
@@ -16,27 +16,21 @@ impl<T: Element, D: Dimension, E: Dimension> BroadcastTo<T, D, E> {
     ///
     /// # Panics
     /// If `x` does not broadcast to `shape`, or the rank of `shape` is not that of `E`.
-    #[forward(outputs(output), saves(from))]
+    #[forward]
     #[track_caller]
-    pub fn forward(x: &Tensor<T, D>, shape: &[usize]) -> (Tensor<T, E>, Shape) {
+    pub fn forward(x: &Tensor<T, D>, shape: &[usize]) -> Tensor<T, E> {
         assert!(
             x.view().broadcast(IxDyn(shape)).is_some(),
             "broadcast_to of a tensor of shape {:?} to {shape:?}: the lengths do not fit",
             x.shape()
         );
         // INVARIANT: it was just checked.
-        let repeated = x.part(|view| view.broadcast(IxDyn(shape)).expect("fits"));
-        (repeated, Shape::from(x.shape()))
+        x.part(|view| view.broadcast(IxDyn(shape)).expect("fits"))
     }
 
-    #[backward(x)]
-    fn backward(grad_output: &Tensor<T, E>, from: &Shape) -> Tensor<T, D> {
-        SumTo::apply(grad_output, from)
-    }
-
-    #[jvp]
-    fn jvp(tangent_x: &Tensor<T, D>, shape: &[usize]) -> Tensor<T, E> {
-        Self::apply(tangent_x, shape)
+    #[adjoint(x)]
+    fn adjoint(grad_output: ArrayView<T, E>, shape_x: &[usize]) -> Array<T, D> {
+        SumTo::forward(grad_output, shape_x)
     }
 }
 
@@ -50,20 +44,15 @@ impl<T: Element, D: Dimension, E: Dimension> SumTo<T, D, E> {
     ///
     /// # Panics
     /// If `shape` does not broadcast to the shape of `x`, or its rank is not that of `E`.
-    #[forward(outputs(output), saves(from))]
+    #[forward]
     #[track_caller]
-    pub fn forward(x: ArrayView<T, D>, shape: &[usize]) -> (Array<T, E>, Shape) {
-        (kernels::sum_to(&x, shape), Shape::from(x.shape()))
+    pub fn forward(x: ArrayView<T, D>, shape: &[usize]) -> Array<T, E> {
+        kernels::sum_to(&x, shape)
     }
 
-    #[backward(x)]
-    fn backward(grad_output: &Tensor<T, E>, from: &Shape) -> Tensor<T, D> {
-        BroadcastTo::apply(grad_output, from)
-    }
-
-    #[jvp]
-    fn jvp(tangent_x: &Tensor<T, D>, shape: &[usize]) -> Tensor<T, E> {
-        Self::apply(tangent_x, shape)
+    #[adjoint(x)]
+    fn adjoint(grad_output: &Tensor<T, E>, shape_x: &[usize]) -> Tensor<T, D> {
+        BroadcastTo::forward(grad_output, shape_x)
     }
 }
 

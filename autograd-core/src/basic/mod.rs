@@ -22,7 +22,7 @@ pub use mul::Mul;
 pub use neg::Neg;
 pub use reshape::Reshape;
 pub use scalar::{AddScalar, DivScalar, MulScalar, ScalarDiv, ScalarSub};
-pub use slice::{Slice, SliceBackward};
+pub use slice::Slice;
 pub use stack::Stack;
 pub use sub::Sub;
 pub use sum::Sum;

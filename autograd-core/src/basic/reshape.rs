@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use ndarray::{Dimension, IntoDimension, IxDyn};
 
 use crate::kernels::checks::{has_axis, has_rank, size};
-use crate::{Element, Shape, custom_function, kernels, tensor::Tensor};
+use crate::{Element, custom_function, kernels, tensor::Tensor};
 
 /// The elements of a tensor, in row-major order, in another shape.
 #[derive(Debug)]
@@ -17,15 +17,15 @@ impl<T: Element, D: Dimension, E: Dimension> Reshape<T, D, E> {
     ///
     /// # Panics
     /// If `shape` does not have as many elements as `x`, or its rank is not that of `E`.
-    #[forward(outputs(output), saves(from))]
+    #[forward]
     #[track_caller]
-    pub fn forward(x: &Tensor<T, D>, shape: &[usize]) -> (Tensor<T, E>, Shape) {
-        let from = Shape::from(x.shape());
+    pub fn forward(x: &Tensor<T, D>, shape: &[usize]) -> Tensor<T, E> {
         assert!(
             size(shape) == Some(x.len()),
-            "reshape of a tensor of shape {from:?} to {shape:?}: the numbers of elements differ"
+            "reshape of a tensor of shape {:?} to {shape:?}: the numbers of elements differ",
+            x.shape()
         );
-        has_rank::<E>("reshape", &from, shape.len());
+        has_rank::<E>("reshape", x.shape(), shape.len());
         let copy;
         let source = if x.view().is_standard_layout() {
             x
@@ -33,22 +33,16 @@ impl<T: Element, D: Dimension, E: Dimension> Reshape<T, D, E> {
             copy = Tensor::from(kernels::row_major(&x.view()));
             &copy
         };
-        let output = source.part(|view| {
+        source.part(|view| {
             let reshaped = view.view().into_shape_with_order(IxDyn(shape));
             // INVARIANT: the source is in row-major order, and of as many elements.
             reshaped.expect("as many elements")
-        });
-        (output, from)
+        })
     }
 
-    #[backward(x)]
-    fn backward(grad_output: &Tensor<T, E>, from: &Shape) -> Tensor<T, D> {
-        Reshape::apply(grad_output, from)
-    }
-
-    #[jvp]
-    fn jvp(tangent_x: &Tensor<T, D>, shape: &[usize]) -> Tensor<T, E> {
-        Self::apply(tangent_x, shape)
+    #[adjoint(x)]
+    fn adjoint(grad_output: &Tensor<T, E>, shape_x: &[usize]) -> Tensor<T, D> {
+        Reshape::forward(grad_output, shape_x)
     }
 }
 

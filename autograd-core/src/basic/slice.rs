@@ -1,4 +1,4 @@
-//! Slicing, and its gradient: each is the other's backward.
+//! Slicing, without a copy.
 
 use std::marker::PhantomData;
 
@@ -6,7 +6,7 @@ use ndarray::{Array, ArrayView, Axis, Dimension, SliceArg, SliceInfoElem};
 
 use crate::kernels::checks::{has_axis, has_rank};
 use crate::kernels::counted;
-use crate::{Element, Shape, custom_function, kernels, tensor::Tensor};
+use crate::{Element, custom_function, kernels, tensor::Tensor};
 
 /// A part of a tensor, without a copy.
 #[derive(Debug)]
@@ -18,67 +18,26 @@ impl<T: Element, D: Dimension, E: Dimension> Slice<T, D, E> {
     ///
     /// # Panics
     /// If `slice` does not fit `x`, or the rank of the part is not that of `E`.
-    #[forward(outputs(output), saves(from))]
-    #[track_caller]
-    pub fn forward(x: &Tensor<T, D>, slice: &[SliceInfoElem]) -> (Tensor<T, E>, Shape) {
-        let from = Shape::from(x.shape());
-        fits("slice", &from, slice);
-        let taken = slice.iter().filter(|part| part.is_index()).count();
-        has_rank::<E>("slice", &from, slice.len() - taken);
-        (x.part(|view| view.slice(slice)), from)
-    }
-
-    #[backward(x)]
-    fn backward(grad_output: &Tensor<T, E>, slice: &[SliceInfoElem], from: &Shape) -> Tensor<T, D> {
-        SliceBackward::apply(grad_output, from, slice)
-    }
-
-    #[jvp]
-    fn jvp(tangent_x: &Tensor<T, D>, slice: &[SliceInfoElem]) -> Tensor<T, E> {
-        Self::apply(tangent_x, slice)
-    }
-}
-
-/// A tensor of zeros, with another tensor as a part.
-#[derive(Debug)]
-pub struct SliceBackward<T, D, E>(PhantomData<(T, D, E)>);
-
-#[custom_function(gradcheck(
-    x = [2],
-    shape = &[3, 4],
-    slice = ndarray::s![1, ..;-2].as_ref(),
-    E = ndarray::Ix2,
-))]
-impl<T: Element, D: Dimension, E: Dimension> SliceBackward<T, D, E> {
-    /// Returns zeros of `shape`, with `x` as the part that `slice` selects.
-    ///
-    /// # Panics
-    /// If `slice` does not fit `shape`, `x` does not have the shape of that part, or the rank of `E` is not that of
-    /// `shape`.
     #[forward]
     #[track_caller]
-    pub fn forward(x: ArrayView<T, D>, shape: &[usize], slice: &[SliceInfoElem]) -> Array<T, E> {
-        fits("slice_backward", shape, slice);
-        let mut whole = kernels::full(shape, T::zero());
+    pub fn forward(x: &Tensor<T, D>, slice: &[SliceInfoElem]) -> Tensor<T, E> {
+        fits(x.shape(), slice);
+        let taken = slice.iter().filter(|part| part.is_index()).count();
+        has_rank::<E>("slice", x.shape(), slice.len() - taken);
+        x.part(|view| view.slice(slice))
+    }
+
+    /// Returns zeros, with `grad_output` as the part.
+    #[adjoint(x)]
+    fn adjoint(
+        grad_output: ArrayView<T, E>,
+        slice: &[SliceInfoElem],
+        shape_x: &[usize],
+    ) -> Array<T, D> {
+        let mut whole = kernels::full(shape_x, T::zero());
         let mut part = whole.view_mut().into_dyn().slice_move(slice);
-        assert!(
-            part.shape() == x.shape(),
-            "slice_backward of a tensor of shape {:?} for a part of shape {:?}",
-            x.shape(),
-            part.shape()
-        );
-        part.assign(&x);
+        part.assign(&grad_output);
         whole
-    }
-
-    #[backward(x)]
-    fn backward(grad_output: &Tensor<T, E>, slice: &[SliceInfoElem]) -> Tensor<T, D> {
-        Slice::apply(grad_output, slice)
-    }
-
-    #[jvp]
-    fn jvp(tangent_x: &Tensor<T, D>, shape: &[usize], slice: &[SliceInfoElem]) -> Tensor<T, E> {
-        Self::apply(tangent_x, shape, slice)
     }
 }
 
@@ -87,17 +46,17 @@ impl<T: Element, D: Dimension, E: Dimension> SliceBackward<T, D, E> {
 /// # Panics
 /// If it does not.
 #[track_caller]
-fn fits(function: &str, shape: &[usize], slice: &[SliceInfoElem]) {
+fn fits(shape: &[usize], slice: &[SliceInfoElem]) {
     let entries = slice.iter().filter(|entry| !entry.is_new_axis());
     assert!(
         entries.clone().count() == shape.len(),
-        "{function} of a tensor of shape {shape:?}: there are entries for {}",
+        "slice of a tensor of shape {shape:?}: there are entries for {}",
         counted(entries.count(), "axis", "axes")
     );
     for (axis, (entry, &length)) in entries.zip(shape).enumerate() {
         assert!(
             is_within(entry, length),
-            "{function} of a tensor of shape {shape:?}: `{entry}` is not within the axis {axis}"
+            "slice of a tensor of shape {shape:?}: `{entry}` is not within the axis {axis}"
         );
     }
 }

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use ndarray::{Array, Array0, ArrayView, Dimension};
 
 use crate::tensor::{Tensor, Tensor0};
-use crate::{Element, Shape, custom_function, kernels};
+use crate::{Element, custom_function, kernels};
 
 /// The sum of all elements, added pairwise.
 #[derive(Debug)]
@@ -15,22 +15,14 @@ pub struct Sum<T, D>(PhantomData<(T, D)>);
 #[custom_function(gradcheck(x = [2, 3]))]
 impl<T: Element, D: Dimension> Sum<T, D> {
     /// Returns Σx of all elements.
-    #[forward(outputs(output), saves(shape))]
-    pub fn forward(x: ArrayView<T, D>) -> (Array0<T>, Shape) {
-        (
-            Array0::from_elem((), kernels::sum(&x)),
-            Shape::from(x.shape()),
-        )
+    #[forward]
+    pub fn forward(x: ArrayView<T, D>) -> Array0<T> {
+        Array0::from_elem((), kernels::sum(&x))
     }
 
-    #[backward(x)]
-    fn backward(grad_output: &Tensor0<T>, shape: &Shape) -> Tensor<T, D> {
-        grad_output.broadcast_to(shape)
-    }
-
-    #[jvp]
-    fn jvp(tangent_x: &Tensor<T, D>) -> Tensor0<T> {
-        tangent_x.sum()
+    #[adjoint(x)]
+    fn adjoint(grad_output: &Tensor0<T>, shape_x: &[usize]) -> Tensor<T, D> {
+        grad_output.broadcast_to(shape_x)
     }
 }
 

@@ -24,19 +24,15 @@ impl<T: Element, D: Dimension> Gather<T, D> {
         kernels::gather(&x, axis, &typed("gather", &indices, x.shape()))
     }
 
-    #[backward(x)]
-    fn backward(
-        grad_output: &Tensor<T, D>,
+    #[adjoint(x)]
+    fn adjoint(
+        grad_output: ArrayView<T, D>,
         axis: Axis,
         indices: &ArcArray<usize, IxDyn>,
         shape_x: &[usize],
-    ) -> Tensor<T, D> {
-        ScatterAdd::apply(zeros(shape_x), axis, indices.clone(), grad_output)
-    }
-
-    #[jvp]
-    fn jvp(tangent_x: &Tensor<T, D>, axis: Axis, indices: &ArcArray<usize, IxDyn>) -> Tensor<T, D> {
-        Self::apply(tangent_x, axis, indices.clone())
+    ) -> Array<T, D> {
+        let zeros = kernels::full(shape_x, T::zero());
+        ScatterAdd::forward(zeros, axis, indices.clone(), grad_output)
     }
 }
 

@@ -23,19 +23,15 @@ impl<T: Element, D: Dimension> IndexSelect<T, D> {
         kernels::index_select(&x, axis, indices)
     }
 
-    #[backward(x)]
-    fn backward(
-        grad_output: &Tensor<T, D>,
+    #[adjoint(x)]
+    fn adjoint(
+        grad_output: ArrayView<T, D>,
         axis: Axis,
         indices: &[usize],
         shape_x: &[usize],
-    ) -> Tensor<T, D> {
-        IndexAdd::apply(zeros(shape_x), axis, indices, grad_output)
-    }
-
-    #[jvp]
-    fn jvp(tangent_x: &Tensor<T, D>, axis: Axis, indices: &[usize]) -> Tensor<T, D> {
-        tangent_x.index_select(axis, indices)
+    ) -> Array<T, D> {
+        let zeros = kernels::full(shape_x, T::zero());
+        IndexAdd::forward(zeros, axis, indices, grad_output)
     }
 }
 

@@ -109,7 +109,7 @@ pub use self::{
     },
 };
 #[doc(hidden)]
-pub use crate::basic::{BroadcastTo, SliceBackward, SumTo};
+pub use crate::basic::{BroadcastTo, SumTo};
 
 use ndarray::Dimension;
 

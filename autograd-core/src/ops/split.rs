@@ -31,14 +31,9 @@ impl<T: Element, D: Dimension> SplitAt<T, D> {
         (part(Slice::from(..index)), part(Slice::from(index..)))
     }
 
-    #[backward(x)]
-    fn backward(grad_before: &Tensor<T, D>, grad_after: &Tensor<T, D>, axis: Axis) -> Tensor<T, D> {
+    #[adjoint(x)]
+    fn adjoint(grad_before: &Tensor<T, D>, grad_after: &Tensor<T, D>, axis: Axis) -> Tensor<T, D> {
         Tensor::concat(axis, &[grad_before, grad_after])
-    }
-
-    #[jvp]
-    fn jvp(tangent_x: &Tensor<T, D>, axis: Axis, index: usize) -> (Tensor<T, D>, Tensor<T, D>) {
-        Self::apply(tangent_x, axis, index)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Removing and adding an axis of length 1: each is the other's backward.
+//! Removing and adding an axis of length 1: each is the other's adjoint.
 
 use std::marker::PhantomData;
 
@@ -31,14 +31,9 @@ impl<T: Element, D: Dimension, E: Dimension> Squeeze<T, D, E> {
         x.part(|view| view.view().index_axis_move(axis, 0))
     }
 
-    #[backward(x)]
-    fn backward(grad_output: &Tensor<T, E>, axis: Axis) -> Tensor<T, D> {
-        Unsqueeze::apply(grad_output, axis)
-    }
-
-    #[jvp]
-    fn jvp(tangent_x: &Tensor<T, D>, axis: Axis) -> Tensor<T, E> {
-        Self::apply(tangent_x, axis)
+    #[adjoint(x)]
+    fn adjoint(grad_output: &Tensor<T, E>, axis: Axis) -> Tensor<T, D> {
+        Unsqueeze::forward(grad_output, axis)
     }
 }
 
@@ -65,14 +60,9 @@ impl<T: Element, D: Dimension, E: Dimension> Unsqueeze<T, D, E> {
         x.part(|view| view.view().insert_axis(axis))
     }
 
-    #[backward(x)]
-    fn backward(grad_output: &Tensor<T, E>, axis: Axis) -> Tensor<T, D> {
-        Squeeze::apply(grad_output, axis)
-    }
-
-    #[jvp]
-    fn jvp(tangent_x: &Tensor<T, D>, axis: Axis) -> Tensor<T, E> {
-        Self::apply(tangent_x, axis)
+    #[adjoint(x)]
+    fn adjoint(grad_output: &Tensor<T, E>, axis: Axis) -> Tensor<T, D> {
+        Squeeze::forward(grad_output, axis)
     }
 }
 

@@ -18,14 +18,9 @@ impl<T: Element, D: Dimension> Transpose<T, D> {
         x.part(|view| view.t())
     }
 
-    #[backward(x)]
-    fn backward(grad_output: &Tensor<T, D>) -> Tensor<T, D> {
-        grad_output.t()
-    }
-
-    #[jvp]
-    fn jvp(tangent_x: &Tensor<T, D>) -> Tensor<T, D> {
-        tangent_x.t()
+    #[adjoint(x)]
+    fn adjoint(grad_output: &Tensor<T, D>) -> Tensor<T, D> {
+        Self::forward(grad_output)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Shapes and data movement.
 
 use pullback::ndarray::{ArrayD, Axis, IxDyn, Slice, arr2, concatenate, s, stack};
-use pullback::ops::{IndexAdd, ScatterAdd, SliceBackward};
+use pullback::ops::{IndexAdd, ScatterAdd};
 use pullback::prelude::*;
 
 use super::rows::{Row, folds, lanes, placed, row, whole};
@@ -70,22 +70,6 @@ fn views<T: Element>() -> Vec<Row<T>> {
             &[&[&[2, 2, 5]], &[&[0, 2, 5]], &[&[2, 3, 0]]],
             move |x| x[0].slice(halves.as_ref()),
             move |x| x[0].slice(halves).into_dyn().to_owned(),
-        ),
-        row(
-            "slice_backward",
-            &[&[&[2, 3]], &[&[2, 0]]],
-            |x| {
-                SliceBackward::apply(
-                    &x[0],
-                    &[2, 4, 2 * x[0].shape()[1]],
-                    s![.., 1, ..;-2].as_ref(),
-                )
-            },
-            |x| {
-                let mut whole = ArrayD::zeros(IxDyn(&[2, 4, 2 * x[0].shape()[1]]));
-                whole.slice_mut(s![.., 1, ..;-2]).assign(&x[0]);
-                whole
-            },
         ),
     ];
     let half = |length: usize| length.div_ceil(2);

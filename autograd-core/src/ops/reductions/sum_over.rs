@@ -1,4 +1,4 @@
-//! Σx and Σ x · y over some axes, and repeating along them: each is used in the backward of the others.
+//! Σx and Σ x · y over some axes, and repeating along them: each is used in a gradient of the others.
 
 use std::marker::PhantomData;
 
@@ -25,14 +25,9 @@ impl<T: Element, D: Dimension, E: Dimension> SumAxes<T, D, E> {
         kernels::sum_over(&x, axes)
     }
 
-    #[backward(x)]
-    fn backward(grad_output: &Tensor<T, E>, axes: Axes, shape_x: &[usize]) -> Tensor<T, D> {
-        grad_output.expand(axes, shape_x)
-    }
-
-    #[jvp]
-    fn jvp(tangent_x: &Tensor<T, D>, axes: Axes) -> Tensor<T, E> {
-        Self::apply(tangent_x, axes)
+    #[adjoint(x)]
+    fn adjoint(grad_output: &Tensor<T, E>, axes: Axes, shape_x: &[usize]) -> Tensor<T, D> {
+        Expand::forward(grad_output, axes, shape_x)
     }
 }
 
@@ -67,14 +62,9 @@ impl<T: Element, E: Dimension, D: Dimension> Expand<T, E, D> {
         view.part(|view| view.broadcast(IxDyn(shape)).expect("it fits"))
     }
 
-    #[backward(x)]
-    fn backward(grad_output: &Tensor<T, D>, axes: Axes) -> Tensor<T, E> {
-        SumAxes::apply(grad_output, axes)
-    }
-
-    #[jvp]
-    fn jvp(tangent_x: &Tensor<T, E>, axes: Axes, shape: &[usize]) -> Tensor<T, D> {
-        Self::apply(tangent_x, axes, shape)
+    #[adjoint(x)]
+    fn adjoint(grad_output: ArrayView<T, D>, axes: Axes) -> Array<T, E> {
+        SumAxes::forward(grad_output, axes)
     }
 }
 
