@@ -10,6 +10,7 @@
 
 use std::mem::MaybeUninit;
 
+use crate::element::Element;
 use crate::parallel::{split_mut, worth};
 #[cfg(all(target_arch = "x86_64", optimized))]
 use crate::registers::has_avx512;
@@ -280,4 +281,17 @@ fn avx512(work: impl Loop) {
 #[target_feature(enable = "avx2")]
 fn avx2(work: impl Loop) {
     work.run();
+}
+
+/// Returns the sum of the lanes of a vector register, by halves.
+#[inline(always)]
+pub(crate) fn sum_of_lanes<T: Element, const LANES: usize>(mut lanes: [T; LANES]) -> T {
+    let mut width = LANES / 2;
+    while width > 0 {
+        for lane in 0..width {
+            lanes[lane] += lanes[lane + width];
+        }
+        width /= 2;
+    }
+    lanes[0]
 }

@@ -391,7 +391,7 @@ pub(super) struct Gradients<
     const X: usize,
 > {
     formula: &'a F,
-    wanted: Vec<bool>,
+    wanted: &'a [bool],
     /// Room for lanes that are not replayed.
     room: RefCell<Option<Box<Derivatives<T, First, I, S>>>>,
 }
@@ -399,7 +399,7 @@ pub(super) struct Gradients<
 impl<'a, T: Element, F, const I: usize, const O: usize, const S: usize, const X: usize>
     Gradients<'a, T, F, I, O, S, X>
 {
-    pub(super) fn new(formula: &'a F, wanted: Vec<bool>) -> Self {
+    pub(super) fn new(formula: &'a F, wanted: &'a [bool]) -> Self {
         Self {
             formula,
             wanted,

@@ -148,8 +148,8 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const S: usiz
             1 if const { I > MOST_AT_ONCE } => {
                 let counts = ScanLoops::<T>::counts(self);
                 let wanted = steps.wanted(counts);
-                let gradients = Gradients::<T, F, I, O, S, X>::new(formula, wanted);
-                replayed::backward(&gradients, counts, steps);
+                let gradients = Gradients::<T, F, I, O, S, X>::new(formula, &wanted);
+                replayed::backward(&gradients, counts, &wanted, steps);
             }
             1 if !of_shared && const { I > S + X } => {
                 compiled(BackwardWork::<

@@ -9,7 +9,7 @@ use super::lanes::{Rows, block, block_mut};
 use super::source::Stream;
 use crate::element::Element;
 use crate::elementwise::recorded::{Replay, Replayed, Row, WIDTH, Wanted};
-use crate::loops::wide::{Loop, compiled};
+use crate::loops::wide::{Loop, compiled, sum_of_lanes};
 
 /// Computes some steps.
 pub(super) fn forward<T: Element>(
@@ -75,28 +75,33 @@ impl<T: Element> Loop for ForwardWork<'_, '_, '_, T> {
     }
 }
 
-/// Computes the adjoints before some steps, and the derivatives with respect to the other inputs.
+/// Computes the adjoints before some steps, and the derivatives with respect to the other inputs that are `wanted`.
 pub(super) fn backward<T: Element>(
     formula: &dyn Replayed<T>,
     counts: ScanCounts,
+    wanted: &[bool],
     run: Backward<'_, '_, T>,
 ) {
-    compiled(BackwardWork(formula, counts, run));
+    compiled(BackwardWork(formula, counts, wanted, run));
 }
 
 /// The loop of [`backward`].
-struct BackwardWork<'r, 'a, 'b, T>(&'r dyn Replayed<T>, ScanCounts, Backward<'a, 'b, T>);
+struct BackwardWork<'r, 'a, 'b, T>(
+    &'r dyn Replayed<T>,
+    ScanCounts,
+    &'r [bool],
+    Backward<'a, 'b, T>,
+);
 
 impl<T: Element> Loop for BackwardWork<'_, '_, '_, T> {
     #[inline(always)]
     fn run(self) {
-        let Self(formula, counts, run) = self;
+        let Self(formula, counts, wanted, run) = self;
         let (states, inputs) = (counts.states, counts.inputs());
         let results = states + counts.outputs;
         let of_steps = states..states + counts.steps;
-        let wanted = run.wanted(counts);
         let replay = run.replays.backward.get_or_insert_with(|| {
-            Replay::new(Wanted::Gradients(wanted), inputs + results, inputs)
+            Replay::new(Wanted::Gradients(wanted.to_vec()), inputs + results, inputs)
         });
         let mut sums = vec![Row([T::zero(); WIDTH]); counts.shared];
         for places in run.lanes.parts() {
@@ -210,23 +215,9 @@ fn write<T: Element>(
 #[inline(always)]
 fn sum_of_first<T: Element>(lanes: &[T; WIDTH], length: usize) -> T {
     if length == WIDTH {
-        return sum(lanes);
+        return sum_of_lanes(*lanes);
     }
     let mut whole = *lanes;
     whole[length..].fill(T::zero());
-    sum(&whole)
-}
-
-/// Returns the sum of lanes, in an order that vector registers have.
-#[inline(always)]
-fn sum<T: Element>(lanes: &[T; WIDTH]) -> T {
-    let mut sums = *lanes;
-    let mut half = WIDTH / 2;
-    while half > 0 {
-        for lane in 0..half {
-            sums[lane] += sums[lane + half];
-        }
-        half /= 2;
-    }
-    sums[0]
+    sum_of_lanes(whole)
 }

@@ -59,8 +59,8 @@ pub struct Places {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no counterpart in Python",
     label = "this function has a parameter of the type `{Self}`",
-    note = "a parameter may be a tensor, an optional tensor, a list of tensors, a number, `bool`, a string, an `Option` of these, a slice or \
-            a `Vec` of numbers, or an array of integers or of `bool`, of one element type"
+    note = "a parameter may be a tensor, an optional tensor, a list of tensors, a number, `bool`, a string, an `Option` of \
+            these, a slice or a `Vec` of numbers, or an array of integers or of `bool`, of one element type"
 )]
 pub trait Argument<P>: Sized {
     /// The parameter's type for any lifetime.

@@ -3,6 +3,7 @@
 
 use super::product::{Product, at, at_mut};
 use crate::element::Element;
+use crate::loops::wide::sum_of_lanes;
 use crate::memory;
 
 /// Returns whether the matrix is contiguous along an axis.
@@ -121,7 +122,7 @@ unsafe fn dots<T: Element, const LANES: usize, const R: usize, const FUSED: bool
     }
     let done = x.len() - rest.len();
     for (i, lanes) in lanes.iter().enumerate() {
-        let mut sum = sum_lanes(*lanes);
+        let mut sum = sum_of_lanes(*lanes);
         for (p, &x) in rest.iter().enumerate() {
             // SAFETY: an element of A.
             let element = unsafe { *at(a.start, row + i, done + p, a.strides) };
@@ -130,19 +131,6 @@ unsafe fn dots<T: Element, const LANES: usize, const R: usize, const FUSED: bool
         // SAFETY: the row is one of the product's.
         unsafe { put(product, row + i, sum) };
     }
-}
-
-/// Returns the sum of all lanes, by halves.
-#[inline(always)]
-fn sum_lanes<T: Element, const LANES: usize>(mut lanes: [T; LANES]) -> T {
-    let mut width = LANES / 2;
-    while width > 0 {
-        for lane in 0..width {
-            lanes[lane] += lanes[lane + width];
-        }
-        width /= 2;
-    }
-    lanes[0]
 }
 
 /// Multiplies `count` rows, at most `R * LANES`, of contiguous columns with the vector.

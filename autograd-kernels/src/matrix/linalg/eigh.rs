@@ -3,13 +3,13 @@
 
 use ndarray::{Array1, Array2, ArrayView2, s};
 
-use super::reflectors::{LANES, Reflectors, dot, reflection, sum_of_lanes};
+use super::reflectors::{LANES, Reflectors, dot, reflection};
 use super::rotations::{Rows, fix_signs};
 use super::{FactorError, scale, square, symmetric_part};
 use crate::element::Element;
 use crate::loops::movement::full;
 use crate::loops::row_major::row_major;
-use crate::loops::wide::{Loop, widest};
+use crate::loops::wide::{Loop, sum_of_lanes, widest};
 use crate::math::hypot;
 
 /// Returns the eigenvalues of a symmetric matrix, or of (A + Aᵀ)/2 if A is not symmetric, in ascending order, and their

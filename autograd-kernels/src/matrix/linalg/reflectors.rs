@@ -6,7 +6,7 @@ use super::{exponent, power_of_two};
 use crate::element::Element;
 use crate::loops::movement::full;
 use crate::loops::row_major::{copy_columns, row_major};
-use crate::loops::wide::{Loop, widest};
+use crate::loops::wide::{Loop, sum_of_lanes, widest};
 use crate::matrix::gemm::{gemm, matmul};
 
 /// The reflections of a block.
@@ -241,18 +241,6 @@ pub(super) fn dot<T: Element>(x: &[T], y: &[T]) -> T {
         lanes[lane] += x * y;
     }
     sum_of_lanes(lanes)
-}
-
-#[inline(always)]
-pub(super) fn sum_of_lanes<T: Element>(mut lanes: [T; LANES]) -> T {
-    let mut width = LANES / 2;
-    while width > 0 {
-        for lane in 0..width {
-            lanes[lane] += lanes[lane + width];
-        }
-        width /= 2;
-    }
-    lanes[0]
 }
 
 /// Subtracts a multiple of y from x.
