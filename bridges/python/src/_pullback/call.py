@@ -114,16 +114,33 @@ class Call:
         return [one for one, is_given in zip(inputs, given) if is_given], outputs
 
 
-class Tangents:
+class Derivative:
+    """What follows from a call, as a function of its arrays and of more: its tangents or its gradients."""
+
+    __slots__ = ("base", "call", "name")
+
+    def __init__(self, call):
+        self.base = call.base
+        self.call = call  # a `Call`, or a derivative of one
+        self.name = call.name
+
+    @property
+    def rows(self):
+        return self.of_tensors(self.call.rows)
+
+    @property
+    def steps(self):
+        return self.of_tensors(self.call.steps)
+
+
+class Tangents(Derivative):
     """The outputs of a call, and then their tangents, as a function of its arrays and of the tangents of these."""
 
-    __slots__ = ("base", "call", "direction", "name")
+    __slots__ = ("direction",)
 
     def __init__(self, call, direction):
-        self.base = call.base
-        self.call = call  # a `Call`, or its `Tangents`
+        super().__init__(call)
         self.direction = direction  # for each array that `call` takes, whether it has a tangent
-        self.name = call.name
 
     def __call__(self, arrays, requires_grad, directions=()):
         return self.call(arrays, requires_grad, [self.direction, *directions])
@@ -137,32 +154,22 @@ class Tangents:
         names = self.call.names()
         return [*names, *(f"tangent of {name}" for name, is_given in zip(names, self.direction) if is_given)]
 
-    @property
-    def rows(self):
-        return self.of_tensors(self.call.rows)
-
-    @property
-    def steps(self):
-        return self.of_tensors(self.call.steps)
-
     def of_tensors(self, each):
         """Returns what there is for each array and each output, from what there is for those of the call."""
         inputs, outputs = each
         return [*inputs, *(one for one, is_given in zip(inputs, self.direction) if is_given)], [*outputs, *outputs]
 
 
-class Gradients:
+class Gradients(Derivative):
     """The gradients of a call, as a function of its arrays and of the gradients of its outputs."""
 
-    __slots__ = ("base", "call", "given", "inputs", "name", "needed")
+    __slots__ = ("given", "inputs", "needed")
 
     def __init__(self, call, inputs, given, needed):
-        self.base = call.base
-        self.call = call
+        super().__init__(call)
         self.inputs = inputs  # the number of arrays that `call` takes
         self.given = given  # for each output of `call` that is an array, whether there is a gradient
         self.needed = needed
-        self.name = call.name
 
     @property
     def differentiable(self):
@@ -178,14 +185,6 @@ class Gradients:
 
     def names(self):
         return [f"argument {place} of the gradient of {self.name}" for place in range(self.inputs + len(self.given))]
-
-    @property
-    def rows(self):
-        return self.of_tensors(self.call.rows)
-
-    @property
-    def steps(self):
-        return self.of_tensors(self.call.steps)
 
     def of_tensors(self, each):
         """Returns what there is for each array and each output, from what there is for those of the call."""
