@@ -79,8 +79,8 @@ pub use self::{
     },
     elementwise::{
         Blocks, Elements, Entries, Evaluation, Formula, Item, Loops, MOST_NUMBERS, Place, Side,
-        Unary, UnaryLoops, entries, evaluate, evaluate_reduced, evaluate_sums, from_plain,
-        list_value, of_numbers, plain, plain_row, pulled_back, put, row, unary,
+        SliceFormula, Unary, UnaryLoops, entries, evaluate, evaluate_reduced, evaluate_sums,
+        from_plain, list_value, of_numbers, parts, plain, plain_row, pulled_back, put, row, unary,
     },
     loops::{
         along::{Along, along},
@@ -95,7 +95,7 @@ pub use self::{
     },
     math::gelu_derivative,
     matrix::linalg::cholesky::{cholesky, cholesky_gradient},
-    scan::{Checkpoints, Recurrence, ScanCounts, ScanLoops, Scans},
+    scan::{Checkpoints, Recurrence, ScanCounts, ScanLoops, Scans, SliceScans, row_of},
 };
 #[doc(hidden)]
 #[cfg(feature = "ops")]

@@ -7,7 +7,7 @@ use syn::{Attribute, Expr, ExprLit, Ident, Lit, Meta, parse_quote};
 use crate::diagnostics::list;
 use crate::model::{
     Batch, Definition, Elementwise, Forward, FreeFunction, FunctionKind, FunctionModel, Input,
-    Order, Pairs, Reduce, Returned, Saved, Scan, ScanRole,
+    Order, Pairs, Reduce, Returned, Row, Saved, Scan, ScanRole,
 };
 use crate::show::show;
 use crate::types::Kind;
@@ -386,8 +386,11 @@ fn output_row(output: &Returned, saved: &[Saved], model: &FunctionModel) -> Stri
 /// Returns the length of the rows of a tensor of an elementwise function, to be added to what it is.
 fn rows(name: &Ident, model: &FunctionModel) -> String {
     let elementwise = model.definition.kind.elementwise();
-    let length = elementwise.and_then(|elementwise| elementwise.row(name));
-    length.map_or_else(String::new, |length| format!(", rows of {}", show(length)))
+    match elementwise.and_then(|elementwise| elementwise.row(name)) {
+        None => String::new(),
+        Some(Row::Of(length)) => format!(", rows of {}", show(length)),
+        Some(Row::Slice) => ", rows".to_owned(),
+    }
 }
 
 fn row(name: &Ident, ty: &str, kind: &str, saved: &[Saved], forward: &Forward) -> String {

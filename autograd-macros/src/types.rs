@@ -522,6 +522,17 @@ pub(crate) fn row_of<'a>(ty: &'a Type, number: &Ident) -> Option<&'a Expr> {
     }
 }
 
+/// Returns whether a slice of numbers is `&mut [T]`; `None` if the type is none.
+pub(crate) fn slice_of(ty: &Type, number: &Ident) -> Option<bool> {
+    let Type::Reference(to) = peel(ty) else {
+        return None;
+    };
+    match peel(&to.elem) {
+        Type::Slice(slice) if is_parameter(&slice.elem, number) => Some(to.mutability.is_some()),
+        _ => None,
+    }
+}
+
 /// Returns the bounds of a parameter, wherever they are written.
 pub(crate) fn bounds_of<'a>(
     generics: &'a Generics,

@@ -157,7 +157,8 @@ pub struct InputSignature {
     pub differentiable: bool,
     /// The declared shape, as it is written: `[n, i]`.
     pub shape: Option<&'static str>,
-    /// The length of the last axis, where an elementwise function takes rows of numbers.
+    /// The length of the last axis, where an elementwise function takes rows of numbers; 0 for slices, which have that of the
+    /// tensor.
     pub row: Option<usize>,
     /// Whether the first axis is that of the steps of a scan; all others are broadcast as those of an elementwise function.
     pub step: bool,
@@ -269,10 +270,13 @@ pub struct OutputSignature {
     pub differentiable: bool,
     /// The declared shape, as it is written: `[n, (l - k) / stride + 1]`.
     pub shape: Option<&'static str>,
-    /// The length of the last axis, where an elementwise function returns rows of numbers.
+    /// The length of the last axis, where an elementwise function returns rows of numbers; 0 for slices, which have that of
+    /// their state.
     pub row: Option<usize>,
     /// Whether the first axis is that of the steps of a scan; all others are broadcast as those of an elementwise function.
     pub step: bool,
+    /// The state of a scan of which it is the last one.
+    pub state: Option<&'static str>,
 }
 
 impl OutputSignature {
@@ -286,6 +290,7 @@ impl OutputSignature {
             shape: None,
             row: None,
             step: false,
+            state: None,
         }
     }
 
@@ -325,6 +330,15 @@ impl OutputSignature {
     #[must_use]
     pub const fn step(self) -> Self {
         Self { step: true, ..self }
+    }
+
+    /// Sets the state of a scan of which it is the last one.
+    #[must_use]
+    pub const fn state(self, name: &'static str) -> Self {
+        Self {
+            state: Some(name),
+            ..self
+        }
     }
 }
 

@@ -34,6 +34,9 @@ impl Extent {
         let mut lanes = Vec::new();
         for (place, (input, name)) in inputs.iter().zip(scan.names).enumerate() {
             let (item, has_steps) = scan.item(place);
+            if item.row() == Some(0) {
+                fail(format!("the rows of `{name}` have no numbers"));
+            }
             if let Some(row) = item.row()
                 && input.shape().last() != Some(&row)
             {

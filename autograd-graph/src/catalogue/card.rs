@@ -116,6 +116,7 @@ fn table(html: &mut String, signature: &Signature) -> fmt::Result {
 /// Adds the length of the rows of a tensor to what it is.
 fn with_rows(kind: &str, row: Option<usize>) -> String {
     match row {
+        Some(0) => format!("{kind}, rows"),
         Some(length) => format!("{kind}, rows of {length}"),
         None => kind.to_owned(),
     }

@@ -332,6 +332,8 @@ pub trait Plain: Real {}
 impl Plain for f64 {}
 
 pub(crate) mod sealed {
+    use std::ops::Mul;
+
     /// Loops are compiled for these types alone, and are right for all of them.
     pub trait Sealed {
         /// Returns whether the number and all of its tangents are 0.
@@ -343,5 +345,16 @@ pub(crate) mod sealed {
         /// Returns the number, or 0 with the same tangents present: their presence must not depend on values.
         #[must_use]
         fn unless(self, is_zero: bool) -> Self;
+
+        /// Returns a tangent times a slope; 0 where the tangent is 0, which stands for a direction that is missing: an
+        /// infinite slope must not make NaN of it.
+        #[must_use]
+        #[inline(always)]
+        fn pulled(self, slope: Self) -> Self
+        where
+            Self: Copy + Mul<Output = Self>,
+        {
+            (self * slope).unless(self.is_zero())
+        }
     }
 }

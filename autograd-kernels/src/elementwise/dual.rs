@@ -145,11 +145,10 @@ impl<R: Real, const N: usize> Dual<R, N> {
     #[inline(always)]
     fn times(&self, index: usize, slope: R) -> R {
         let tangent = self.tangents[index];
-        let product = tangent * slope;
         if self.is_directed {
-            product.unless(tangent.is_zero())
+            tangent.pulled(slope)
         } else {
-            product
+            tangent * slope
         }
     }
 

@@ -47,6 +47,19 @@ pub trait Formula<const I: usize, const O: usize>: Send + Sync {
     fn list_values(&self, _note: &mut dyn FnMut(&'static str, usize)) {}
 }
 
+/// The formula of a scan with slices.
+#[doc(hidden)]
+pub trait SliceFormula: Send + Sync {
+    /// Computes a step. The numbers are those of all inputs, whose items have these lengths; the states, which are the
+    /// first, become the new ones.
+    fn at<R: Real>(&self, lengths: &[usize], numbers: &mut [R], outputs: &mut [R])
+    where
+        f64: Literal<R>;
+
+    /// Calls `note` with the type and the size of each value that it holds.
+    fn list_values(&self, _note: &mut dyn FnMut(&'static str, usize)) {}
+}
+
 /// Returns a number without its derivatives, as an expression that is not differentiated gets it.
 #[doc(hidden)]
 #[inline(always)]
@@ -98,6 +111,19 @@ pub fn put<R: Real, const O: usize, const N: usize>(
     each!(number < N => {
         numbers[start + number] = row[number];
     });
+}
+
+/// Takes the numbers of a formula apart: one slice for each input.
+#[doc(hidden)]
+pub fn parts<'a, R, const I: usize>(
+    mut numbers: &'a mut [R],
+    lengths: &[usize],
+) -> [&'a mut [R]; I] {
+    std::array::from_fn(|input| {
+        let part = numbers.split_off_mut(..lengths[input]);
+        // INVARIANT: the loops have as many numbers.
+        part.expect("the numbers of an input")
+    })
 }
 
 /// Calls `note` with the type and the size of a value.

@@ -63,7 +63,9 @@ pub use blocks::Blocks;
 pub use entries::{Elements, Entries, Place, entries};
 pub use evaluate::evaluate;
 pub use evaluation::{Evaluation, Loops};
-pub use formula::{Formula, from_plain, list_value, plain, plain_row, pulled_back, put, row};
+pub use formula::{
+    Formula, SliceFormula, from_plain, list_value, parts, plain, plain_row, pulled_back, put, row,
+};
 pub use item::{Item, MOST_NUMBERS, of_numbers};
 pub use pairs::{evaluate_reduced, evaluate_sums};
 pub use tile::Side;

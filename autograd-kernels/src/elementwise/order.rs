@@ -4,8 +4,8 @@
 use super::dual::Dual;
 use super::each::each;
 use super::entries::Place;
-use super::formula::Formula;
-use crate::element::real::Real;
+use super::formula::{Formula, SliceFormula};
+use crate::element::real::{Literal, Real};
 
 /// A choice of the inputs that are variables.
 pub(super) trait Variables {
@@ -44,6 +44,17 @@ pub(crate) trait Order {
         at: Place,
         inputs: [Self::Of<Dual<B, N>>; I],
     ) -> [Self::Of<Dual<B, N>>; O];
+
+    /// Computes a step of a formula with slices, of inputs with these components; returns the first of them, which are new
+    /// `states`, and so many outputs.
+    fn step<R: Real, F: SliceFormula>(
+        formula: &F,
+        lengths: &[usize],
+        inputs: Vec<Self::Of<R>>,
+        counts: [usize; 2],
+    ) -> Vec<Self::Of<R>>
+    where
+        f64: Literal<R>;
 }
 
 macro_rules! orders {
@@ -68,7 +79,7 @@ macro_rules! orders {
                 inputs: [[Dual<B, N>; $count]; I],
             ) -> [[Dual<B, N>; $count]; O] {
                 let zero = Dual::constant(B::from(0.0));
-                let mut numbers: [$Number; I] = [$number([zero; $count], I > 1); I];
+                let mut numbers = [$number([zero; $count], I > 1); I];
                 each!(input < I => {
                     numbers[input] = $number(inputs[input], I > 1);
                 });
@@ -79,16 +90,33 @@ macro_rules! orders {
                 });
                 outputs
             }
+
+            fn step<R: Real, F: SliceFormula>(
+                formula: &F,
+                lengths: &[usize],
+                inputs: Vec<[R; $count]>,
+                [states, outputs]: [usize; 2],
+            ) -> Vec<[R; $count]>
+            where
+                f64: Literal<R>,
+            {
+                let number = |components| $number(components, true);
+                let mut numbers: Vec<_> = inputs.into_iter().map(number).collect();
+                let mut outputs = vec![number([R::from(0.0); $count]); outputs];
+                formula.at::<$Number>(lengths, &mut numbers, &mut outputs);
+                numbers.truncate(states);
+                numbers.into_iter().chain(outputs).map($components).collect()
+            }
         }
     )*};
 }
 
 orders! {
-    First: 1, Dual<B, N>, |[value]: [_; 1], _| value, |number: Dual<B, N>| [number];
-    Second: 2, Dual<Dual<B, N>, 1>,
+    First: 1, R, |[value]: [_; 1], _| value, |number| [number];
+    Second: 2, Dual<R, 1>,
         |[value, tangent]: [_; 2], several| Dual::along(value, [tangent], several),
         |number: Dual<_, 1>| [number.value, number.signed(0)];
-    Third: 4, Dual<Dual<Dual<B, N>, 1>, 1>,
+    Third: 4, Dual<Dual<R, 1>, 1>,
         |[value, inner, outer, both]: [_; 4], _| {
             Dual::along(Dual::along(value, [inner], true), [Dual::along(outer, [both], true)], true)
         },

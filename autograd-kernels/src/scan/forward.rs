@@ -15,7 +15,7 @@ use crate::elementwise::each::each;
 use crate::elementwise::entries::{Elements, Place};
 use crate::elementwise::evaluation::BLOCK;
 use crate::elementwise::order::Order;
-use crate::elementwise::recorded::{Replayed, Row, Trace, WIDTH};
+use crate::elementwise::recorded::{Recorded, Replayed, Row, Trace, WIDTH};
 use crate::elementwise::work::{Block, Input, write};
 use crate::loops::wide::Loop;
 
@@ -194,7 +194,10 @@ where
 {
     fn record(&self, inputs: &[T]) -> Option<Trace<T>> {
         let entries = self.0.entries(ONE);
-        Trace::of(inputs, |numbers| self.0.at(&entries, Place(0), numbers))
+        Trace::of(&inputs[..I], || {
+            let numbers = std::array::from_fn(Recorded::Node);
+            self.0.at(&entries, Place(0), numbers)
+        })
     }
 
     fn apart(&self, inputs: &[Row<T>], results: &mut [Row<T>]) {

@@ -11,7 +11,7 @@ use crate::elementwise::{Formula, Item};
 use crate::loops::wide::compiled;
 
 /// The highest order of derivatives that there are loops for.
-const ORDER: usize = 2;
+pub(super) const ORDER: usize = 2;
 
 /// The formula of a scan with its loops: of `I` numbers, of which `S` are states and `X` are those of a step, with `O` results.
 #[doc(hidden)]
@@ -25,10 +25,13 @@ pub trait ScanLoops<T: Element>: Send + Sync + sealed::Sealed {
     fn counts(&self) -> ScanCounts;
 
     /// Returns the items of the input tensors: states, steps and shared ones.
-    fn inputs(&self) -> &'static [Item];
+    fn inputs(&self) -> &[Item];
 
     /// Returns the items of the new states and the outputs.
-    fn results(&self) -> &'static [Item];
+    fn results(&self) -> &[Item];
+
+    /// Returns whether passes of an order record the formula and replay it: it has many numbers.
+    fn is_replayed(&self, order: usize) -> bool;
 
     /// Returns the number of states and that of steps, as items.
     fn items(&self) -> (usize, usize) {
@@ -80,6 +83,8 @@ pub(super) mod sealed {
     pub trait Sealed {}
 }
 
+impl<F> sealed::Sealed for super::slices::SliceScans<F> {}
+
 impl<F, const I: usize, const O: usize, const S: usize, const X: usize> sealed::Sealed
     for Scans<F, I, O, S, X>
 {
@@ -97,12 +102,16 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const S: usiz
         }
     }
 
-    fn inputs(&self) -> &'static [Item] {
+    fn inputs(&self) -> &[Item] {
         F::INPUTS
     }
 
-    fn results(&self) -> &'static [Item] {
+    fn results(&self) -> &[Item] {
         F::OUTPUTS
+    }
+
+    fn is_replayed(&self, order: usize) -> bool {
+        order == 1 && I > MOST_AT_ONCE
     }
 
     fn order(&self) -> usize {

@@ -4,7 +4,7 @@
 //! the step before has left, the numbers of this step, and the numbers that are the same in each step. All axes but that
 //! of steps are *lanes*, which do not depend on each other: they run in vector registers, a block at a time, and on all
 //! threads. `loops` has the loops over steps and lanes that are compiled for a formula, of `forward` and `backward`;
-//! `replayed` has those for formulas of many numbers; `source` reads arrays of any layout; `recurrence` has a scan on
+//! `replayed` has those for formulas of many numbers, and `slices` uses them where the tensors say how many; `source` reads arrays of any layout; `recurrence` has a scan on
 //! arrays, and `run` goes through time for it, forward and backward, whatever the formula is; `segments` are the parts of
 //! time that are computed again.
 //!
@@ -37,12 +37,14 @@ mod replayed;
 mod replays;
 mod run;
 mod segments;
+mod slices;
 mod source;
 
 pub use counts::ScanCounts;
 pub use loops::{ScanLoops, Scans};
 pub use recurrence::Recurrence;
 pub use segments::Checkpoints;
+pub use slices::{SliceScans, row_of};
 
 #[cfg(test)]
 mod tests;

@@ -13,7 +13,6 @@ use super::source::Source;
 use crate::checks::size;
 use crate::element::Element;
 use crate::elementwise::Item;
-use crate::elementwise::groups::MOST_AT_ONCE;
 use crate::elementwise::recorded::WIDTH;
 use crate::memory;
 
@@ -124,11 +123,11 @@ impl<T: Element> Recurrence<'_, T> {
             })
         };
         let kept = |place: usize| {
-            if !self.is_replayed(order) {
+            if !self.loops.is_replayed(order) {
                 return None;
             }
             let shape = inputs[place].as_ref()?.shape();
-            self.kept(shape, self.loops.input(place).0)
+            self.kept(shape, self.loops.input(place % width).0)
         };
         let (mut slots, places) = self.slots(components, wanted, place, kept);
         let are_wanted = |kinds: &[Kind]| {
@@ -218,11 +217,6 @@ impl<T: Element> Recurrence<'_, T> {
             }
         }
         (slots, places)
-    }
-
-    /// Returns whether passes of an order replay the formula: it has many numbers.
-    pub(super) fn is_replayed(&self, order: usize) -> bool {
-        order == 1 && self.loops.counts().inputs() > MOST_AT_ONCE
     }
 
     /// Returns the number of the first axes of lanes that the derivative with respect to a step keeps, if a replay sums the

@@ -256,7 +256,7 @@ impl<T: Element> Pass<'_, T> {
 
     /// Returns whether the formula has so many numbers that it is recorded and replayed.
     fn is_replayed(&self) -> bool {
-        self.recurrence.is_replayed(self.order)
+        self.recurrence.loops.is_replayed(self.order)
     }
 
     /// Returns the number of states of all components.

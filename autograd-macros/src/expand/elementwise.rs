@@ -9,9 +9,9 @@ use syn::{Attribute, Expr, FnArg, Ident, Pat, ReturnType, Signature, Type, parse
 use super::items::Items;
 use super::short::{OF_BOTH, OF_THE_BODY, is_one_of, whole};
 use super::tokens::{at, local, number, tuple};
-use super::{apply, pairs, probes, scan};
+use super::{apply, pairs, probes, scan, slices};
 use crate::docs;
-use crate::model::{Definition, Elementwise, Forward, FreeFunction, FunctionModel, Replaced};
+use crate::model::{Definition, Elementwise, Forward, FreeFunction, FunctionModel, Replaced, Row};
 use crate::spell::{lasting, owned};
 use crate::strip;
 use crate::types::{Passing, bound, is_sized, peel};
@@ -157,12 +157,15 @@ fn gradient(
     };
     let parameters = names.iter().map(|name| {
         let value = elementwise.type_of(name);
-        let ty = value.map_or_else(|| item(elementwise.row(name)), ToTokens::to_token_stream);
+        let ty = value.map_or_else(
+            || item(elementwise.row(name).and_then(Row::length)),
+            ToTokens::to_token_stream,
+        );
         quote!(#name: #ty)
     });
     let returned = inputs
         .iter()
-        .map(|&input| item(elementwise.rows[input].as_ref()));
+        .map(|&input| item(elementwise.rows[input].as_ref().and_then(Row::length)));
     let returned = tuple(returned);
     let (name, expression) = (gradient_name(index), whole(expression));
     if *once {
@@ -201,12 +204,12 @@ pub(super) fn loops(
     forward: &Forward,
     p: &TokenStream,
 ) -> TokenStream {
+    if elementwise.has_slices() {
+        return slices::formula(definition, elementwise, p);
+    }
     let ident = &definition.ident;
     let name = formula_name(ident);
-    let fields = elementwise.values.iter().map(|(name, ty)| {
-        let ty = lasting(&Type::Verbatim(owned(&Passing::of(ty))));
-        quote!(#name: #ty)
-    });
+    let fields = fields(elementwise);
     let (of_inputs, of_outputs) = (Items::inputs(elementwise), Items::outputs(elementwise));
     let numbers = of_inputs.names("x");
     let arguments = elementwise.formula.inputs.iter().filter_map(|argument| {
@@ -238,9 +241,7 @@ pub(super) fn loops(
     let gradients = (!elementwise.replaced.is_empty())
         .then(|| gradients_formula(definition, elementwise, forward, p));
     let note = local("note");
-    let values = elementwise.values.iter();
-    let listed = values.map(|(name, _)| quote!(#p::list_value(&self.#name, #note);));
-    let list = list_values(elementwise, &quote!(#(#listed)*), &note);
+    let list = list_of_values(elementwise, p);
     let lists = list_entries(elementwise, &note);
     let [entries, at] = if elementwise.entries.is_empty() {
         [quote!(_), quote!(_)]
@@ -284,6 +285,14 @@ pub(super) fn loops(
     }
 }
 
+/// Returns the fields of what holds the values of a formula.
+pub(super) fn fields(elementwise: &Elementwise) -> impl Iterator<Item = TokenStream> {
+    elementwise.values.iter().map(|(name, ty)| {
+        let ty = lasting(&Type::Verbatim(owned(&Passing::of(ty))));
+        quote!(#name: #ty)
+    })
+}
+
 /// Generates the items of the inputs and of the outputs, where some are rows.
 fn lists_of_items(inputs: &Items<'_>, outputs: &Items<'_>, p: &TokenStream) -> Option<TokenStream> {
     (inputs.has_rows() || outputs.has_rows()).then(|| {
@@ -293,6 +302,14 @@ fn lists_of_items(inputs: &Items<'_>, outputs: &Items<'_>, p: &TokenStream) -> O
             const OUTPUTS: &'static [#p::Item] = #outputs;
         }
     })
+}
+
+/// Generates the function that lists the values that a formula holds, where there are any.
+pub(super) fn list_of_values(elementwise: &Elementwise, p: &TokenStream) -> Option<TokenStream> {
+    let note = local("note");
+    let values = elementwise.values.iter();
+    let listed = values.map(|(name, _)| quote!(#p::list_value(&self.#name, #note);));
+    list_values(elementwise, &quote!(#(#listed)*), &note)
 }
 
 /// Generates the function that lists the values, where there are any.
@@ -524,7 +541,11 @@ fn name_of<'a>(
 }
 
 /// Returns a value of the formula `of`, as its function takes it for one element.
-fn value(name: &Ident, elementwise: &Elementwise, of: &TokenStream) -> Option<TokenStream> {
+pub(super) fn value(
+    name: &Ident,
+    elementwise: &Elementwise,
+    of: &TokenStream,
+) -> Option<TokenStream> {
     let mut lists = elementwise.entries.iter();
     if let Some(place) = lists.position(|(value, _)| value == name) {
         let ([entries, at], place) = (block_of_entries(), number(place));
@@ -639,7 +660,8 @@ fn few_numbers(elementwise: &Elementwise, p: &TokenStream) -> Option<TokenStream
         .rows
         .iter()
         .chain(&elementwise.outputs)
-        .flatten();
+        .flatten()
+        .filter_map(Row::length);
     let mut unknown = lengths
         .filter(|length| !matches!(length, Expr::Lit(_)))
         .peekable();
@@ -677,6 +699,9 @@ pub(super) fn formula_name(ident: &Ident) -> Ident {
 }
 
 pub(super) fn returns_tuple(elementwise: &Elementwise) -> bool {
+    if elementwise.has_slices() {
+        return elementwise.outputs.len() > 1;
+    }
     let output = &elementwise.formula.output;
     matches!(output, ReturnType::Type(_, ty) if matches!(peel(ty), Type::Tuple(_)))
 }

@@ -5,18 +5,23 @@ use quote::{ToTokens as _, quote};
 use syn::{Expr, Ident};
 
 use super::tokens::{local, number};
-use crate::model::Elementwise;
+use crate::model::{Elementwise, Row};
 
-/// The inputs of a formula, or its outputs: the length of each that is a row.
+/// The inputs of a formula, or its outputs: the length of each that is a row. There are no slices among them.
 pub(super) struct Items<'a>(Vec<Option<&'a Expr>>);
 
 impl<'a> Items<'a> {
     pub(super) fn inputs(elementwise: &'a Elementwise) -> Self {
-        Self(elementwise.rows.iter().map(Option::as_ref).collect())
+        Self::of(&elementwise.rows)
     }
 
     pub(super) fn outputs(elementwise: &'a Elementwise) -> Self {
-        Self(elementwise.outputs.iter().map(Option::as_ref).collect())
+        Self::of(&elementwise.outputs)
+    }
+
+    fn of(rows: &'a [Option<Row>]) -> Self {
+        let length = |row: &'a Option<Row>| row.as_ref().and_then(Row::length);
+        Self(rows.iter().map(length).collect())
     }
 
     /// Returns the inputs, and after them the gradients of the outputs.

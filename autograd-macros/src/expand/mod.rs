@@ -49,6 +49,7 @@ mod scan;
 mod shapes;
 mod short;
 mod signature;
+mod slices;
 mod tokens;
 
 use proc_macro2::TokenStream;

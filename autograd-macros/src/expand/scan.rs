@@ -5,6 +5,7 @@ use quote::quote;
 use syn::ext::IdentExt as _;
 
 use super::items::Items;
+use super::slices;
 use super::tokens::number;
 use crate::model::{Elementwise, FunctionModel, Scan, ScanRole};
 
@@ -14,6 +15,9 @@ pub(super) fn loops(
     formula: &TokenStream,
     p: &TokenStream,
 ) -> TokenStream {
+    if elementwise.has_slices() {
+        return slices::loops(elementwise, formula, p);
+    }
     let (inputs, results) = (Items::inputs(elementwise), Items::outputs(elementwise));
     let states = elementwise.count(ScanRole::State);
     let end = states + elementwise.count(ScanRole::Step);

@@ -7,7 +7,7 @@ use syn::ext::IdentExt as _;
 
 use super::tokens::{local, number};
 use crate::docs;
-use crate::model::{Definition, Elementwise, Forward, FunctionModel, Input, Order, Saved};
+use crate::model::{Definition, Elementwise, Forward, FunctionModel, Input, Order, Row, Saved};
 use crate::types::Kind;
 
 /// Generates the signature of a function, as a constant of the block, which has no parameters: the list of all
@@ -89,7 +89,10 @@ fn new(
         let shape = shape(&output.name, forward, elementwise);
         let shape = shape.map(|shape| quote!(.shape(#shape)));
         let loops = loops(&output.name, elementwise);
-        quote!(#p::OutputSignature::#kind(#name, #ty) #list #shape #loops)
+        let state = elementwise.and_then(|formula| formula.state_of(&output.name));
+        let state = state.map(|state| state.unraw().to_string());
+        let state = state.map(|state| quote!(.state(#state)));
+        quote!(#p::OutputSignature::#kind(#name, #ty) #list #shape #loops #state)
     });
     quote!(#p::Signature::new(#name, &[#(#inputs),*], &[#(#outputs),*], &[#saved]))
 }
@@ -105,7 +108,10 @@ fn loops(name: &Ident, elementwise: Option<&Elementwise>) -> TokenStream {
     let has_steps = elementwise.is_some_and(|formula| formula.has_steps(name));
     let step = has_steps.then(|| quote!(.step()));
     let row = elementwise.and_then(|formula| formula.row(name));
-    let row = row.map(|row| quote!(.row(#row)));
+    let row = row.map(|row| match row {
+        Row::Of(length) => quote!(.row(#length)),
+        Row::Slice => quote!(.row(0)),
+    });
     quote!(#step #row)
 }
 

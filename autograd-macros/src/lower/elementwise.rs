@@ -6,7 +6,7 @@ use quote::{ToTokens as _, format_ident, quote};
 use syn::{FnArg, GenericParam, Generics, Ident, Pat, PatType, ReturnType, Type, parse_quote};
 
 use super::{ShortArguments, closures, short};
-use crate::model::{Elementwise, FunctionKind};
+use crate::model::{Elementwise, FunctionKind, Row};
 use crate::parse::{Function, ImplBlock, is_ours};
 use crate::spell::{at, has_word, placed, private};
 use crate::types::{bound, peel};
@@ -92,12 +92,27 @@ fn on_arrays(function: Function, elementwise: &Elementwise) -> Function {
             *parameter.ty = array(&parameter.ty, axes, "ArrayView", quote!('_,));
         }
     }
-    let outputs = returned(&sig.output);
-    let arrays = outputs.iter().enumerate().map(|(place, ty)| {
+    let mut results = returned(&sig.output).into_iter();
+    let arrays = elementwise.outputs.iter().enumerate().map(|(place, row)| {
         let axes = elementwise.axes_of_output(place);
-        array(ty, axes, "Array", TokenStream::new())
+        let number = parse_quote!(#number);
+        let written = match row {
+            Some(Row::Slice) => None,
+            _ => results.next(),
+        };
+        array(
+            written.unwrap_or(&number),
+            axes,
+            "Array",
+            TokenStream::new(),
+        )
     });
+    let arrays: Vec<Type> = arrays.collect();
     sig.output = match &sig.output {
+        _ if elementwise.has_slices() => match &arrays[..] {
+            [single] => parse_quote!(-> #single),
+            several => parse_quote!(-> (#(#several,)*)),
+        },
         // A mistake, which the rules report.
         ReturnType::Default => {
             let array = array(&parse_quote!(#number), 0, "Array", TokenStream::new());

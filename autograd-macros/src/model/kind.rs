@@ -39,16 +39,16 @@ pub(crate) struct Elementwise {
     pub(crate) number: Ident,
     /// The parameters that are numbers or rows of numbers.
     pub(crate) inputs: Vec<Ident>,
-    /// For each of `inputs`, the length of its rows, if it has any.
-    pub(crate) rows: Vec<Option<Expr>>,
+    /// For each of `inputs`, its rows, if it has any.
+    pub(crate) rows: Vec<Option<Row>>,
     /// For each of `inputs`, whether it is differentiable.
     pub(crate) differentiable: Vec<bool>,
     /// The other parameters, with their types.
     pub(crate) values: Vec<(Ident, Type)>,
     /// The values that have an entry for each element, with its type.
     pub(crate) entries: Vec<(Ident, Type)>,
-    /// For each output, the length of its rows, if it has any.
-    pub(crate) outputs: Vec<Option<Expr>>,
+    /// For each output, its rows, if it has any. The states of a scan that are slices are written, and not returned.
+    pub(crate) outputs: Vec<Option<Row>>,
     /// The names of the outputs and of their gradients.
     pub(crate) returned: Vec<[Ident; 2]>,
     /// What is done with rows and columns, if it is a function of pairs.
@@ -59,6 +59,25 @@ pub(crate) struct Elementwise {
     pub(crate) replaced: Vec<Replaced>,
     /// What it is in each step, if it is a scan.
     pub(crate) scan: Option<Scan>,
+}
+
+/// Rows of numbers, by their length.
+#[derive(Clone)]
+pub(crate) enum Row {
+    /// That of the type, `[T; N]`.
+    Of(Expr),
+    /// That of the tensor: `&[T]`, or `&mut [T]` for a state.
+    Slice,
+}
+
+impl Row {
+    /// Returns the length, if the type has it.
+    pub(crate) fn length(&self) -> Option<&Expr> {
+        match self {
+            Self::Of(length) => Some(length),
+            Self::Slice => None,
+        }
+    }
 }
 
 /// `scan`, as it is written.
@@ -190,8 +209,14 @@ impl Elementwise {
         self.rows.iter().chain(&self.outputs).any(Option::is_some)
     }
 
-    /// Returns the length of the rows of an input, of an output or of its gradient, if it has any.
-    pub(crate) fn row(&self, name: &Ident) -> Option<&Expr> {
+    /// Returns whether rows have the length of their tensors.
+    pub(crate) fn has_slices(&self) -> bool {
+        let mut rows = self.rows.iter().flatten();
+        rows.any(|row| matches!(row, Row::Slice))
+    }
+
+    /// Returns the rows of an input, of an output or of its gradient, if it has any.
+    pub(crate) fn row(&self, name: &Ident) -> Option<&Row> {
         let input = self.inputs.iter().position(|input| input == name);
         let output = self.returned.iter().position(|names| names.contains(name));
         match (input, output) {
@@ -209,6 +234,16 @@ impl Elementwise {
         let output = self.returned.iter().position(|[output, _]| output == name);
         input.is_some_and(|input| scan.roles[input] == Role::Step)
             || output.is_some_and(|output| output >= self.count(Role::State))
+    }
+
+    /// Returns the state of a scan of which an output is the last one.
+    pub(crate) fn state_of(&self, name: &Ident) -> Option<&Ident> {
+        let output = self
+            .returned
+            .iter()
+            .position(|[output, _]| output == name)?;
+        // The states are the first inputs.
+        (output < self.count(Role::State)).then(|| &self.inputs[output])
     }
 
     /// Returns the shape of an input or of an output of a function of pairs, by the names of its axes.
@@ -229,7 +264,8 @@ impl Elementwise {
             Side::Column => Some(free("columns")),
             Side::All => None,
         };
-        let row = self.row(name).map(|length| match length {
+        let row = self.row(name).and_then(Row::length);
+        let row = row.map(|length| match length {
             Expr::Lit(length) => show(length),
             // Only the compiler knows the number.
             _ => "_".to_owned(),

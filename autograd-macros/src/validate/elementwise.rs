@@ -14,13 +14,13 @@ use super::parameters::is_opaque;
 use super::scan;
 use crate::diagnostics::{Diagnostics, did_you_mean, list as list_of};
 use crate::lower::{self, ShortArguments};
-use crate::model::{Elementwise, Reduce, Replaced, ScanRole as Role, Scanned};
+use crate::model::{Elementwise, Reduce, Replaced, Row, ScanRole as Role, Scanned};
 use crate::parse::{Argument, meant_on_parameter};
 use crate::show::show;
 use crate::spell::{has_word, local};
 use crate::types::{
     self, Floats, bound, bounds_of, is_float, is_parameter, is_primitive, last_segment, peel,
-    row_of, vec_of,
+    row_of, slice_of, vec_of,
 };
 use crate::uses;
 
@@ -179,10 +179,18 @@ pub(super) fn read(
         let numbers = (&parameters.inputs[..], number);
         pairs::read(sig, numbers, reduce, arguments, diagnostics)
     });
-    let outputs = outputs(sig, number, function, diagnostics);
+    let has_slices = parameters.rows.iter().flatten();
+    let has_slices = has_slices.filter(|row| matches!(row, Row::Slice)).count() > 0;
+    let mut outputs = outputs(sig, number, (function, has_slices), diagnostics);
     let scan = scanned.map(|scanned| {
-        let inputs = (&parameters.inputs[..], parameters.roles);
-        scan::read(sig, scanned, inputs, number, diagnostics)
+        let inputs = (&parameters.inputs[..], &parameters.rows[..]);
+        scan::read(
+            sig,
+            scanned,
+            (inputs, parameters.roles),
+            (number, &mut outputs),
+            diagnostics,
+        )
     });
     let count = outputs.len();
     let (gradients, values) = (
@@ -232,7 +240,7 @@ pub(super) fn read(
 #[derive(Default)]
 struct Parameters {
     inputs: Vec<Ident>,
-    rows: Vec<Option<Expr>>,
+    rows: Vec<Option<Row>>,
     differentiable: Vec<bool>,
     values: Vec<(Ident, Type)>,
     entries: Vec<(Ident, Type)>,
@@ -257,9 +265,10 @@ fn parameters(
             has_no_name(parameter, diagnostics);
             return None;
         }
-        let is_number = is_a_number(parameter, sig, number, diagnostics);
+        let is_slice = is_scan && slice_of(&parameter.ty, number).is_some();
+        let is_number = is_slice || is_a_number(parameter, (sig, is_scan), number, diagnostics);
         let name = bound(&parameter.pat).cloned();
-        if name.is_none() && row_of(&parameter.ty, number).is_some() {
+        if name.is_none() && (is_slice || row_of(&parameter.ty, number).is_some()) {
             is_taken_apart(parameter, diagnostics);
             return None;
         }
@@ -281,7 +290,10 @@ fn parameters(
                 is_an_element_already(each, parameter, number, diagnostics);
             }
             if let Some(name) = name {
-                let row = row_of(&parameter.ty, number).cloned();
+                let row = match row_of(&parameter.ty, number) {
+                    _ if is_slice => Some(Row::Slice),
+                    length => length.cloned().map(Row::Of),
+                };
                 read.differentiable
                     .push(marked("non_differentiable").is_none());
                 read.rows.push(row);
@@ -313,19 +325,29 @@ fn parameters(
         let message = format!(
             "{function} takes at most {MOST_NUMBERS} numbers, and with `{name}` there are {count}"
         );
-        let help = "numbers that are the same for all elements and need no gradient can be a value: `&[f64]`; with more \
-                    that vary, write a function on arrays";
-        diagnostics.error_with_help(name, &message, help);
+        let many = if is_scan {
+            format!("take a row of more as a slice: `&[{number}]`")
+        } else {
+            "with more that vary, write a function on arrays".to_owned()
+        };
+        let help = format!(
+            "numbers that are the same for all elements and need no gradient can be a value: `&[f64]`; {many}"
+        );
+        diagnostics.error_with_help(name, &message, &help);
     }
     Some(read)
 }
 
 /// Returns the place of the item with which there are more numbers than there are loops for, and their number, as far
 /// as lengths are written as numbers.
-fn too_many(rows: &[Option<Expr>]) -> Option<(usize, u64)> {
+fn too_many(rows: &[Option<Row>]) -> Option<(usize, u64)> {
+    // A formula with slices is recorded, however many numbers there are.
+    if rows.iter().flatten().any(|row| matches!(row, Row::Slice)) {
+        return None;
+    }
     let mut count = 0_u64;
     let mut counts = rows.iter().map(|row| {
-        let length = row.as_ref().map_or(Some(1), whole);
+        let length = row.as_ref().map_or(Some(1), |row| whole(row.length()?));
         count = count.saturating_add(length.unwrap_or(1));
         count
     });
@@ -419,7 +441,7 @@ fn number<'a>(
 /// ```
 fn is_a_number(
     parameter: &PatType,
-    sig: &Signature,
+    (sig, is_scan): (&Signature, bool),
     number: &Ident,
     diagnostics: &mut Diagnostics,
 ) -> bool {
@@ -445,6 +467,9 @@ fn is_a_number(
                 format!("write `{name}: {}`: rows are copied", show(&to.elem))
             }
             _ => match row_for(ty, number) {
+                Some(row) if is_scan => format!(
+                    "write `{name}: {row}`, a row of numbers along the last axis, or `{name}: &[{number}]`, whose length is the tensor's"
+                ),
                 Some(row) => format!("write `{name}: {row}`, a row of numbers along the last axis"),
                 None => format!(
                     "write a parameter `{number}` for each tensor, whose elements the function gets, or a function on \
@@ -537,8 +562,8 @@ fn row_has_a_length(length: &Expr, sig: &Signature, number: &Ident, diagnostics:
         (
             format!("`{value}` is a value, but the length of a row is part of its type"),
             format!(
-                "write a number or a constant: `[{number}; 3]`; rows whose length only a call has are for a function \
-                 on arrays"
+                "write a number or a constant: `[{number}; 3]`; rows whose length only a call has are slices of a scan, \
+                 `&[{number}]`, or for a function on arrays"
             ),
         )
     } else if matches!(length, Expr::Infer(_)) {
@@ -709,11 +734,14 @@ fn takes_no_number(sig: &Signature, number: &Ident, diagnostics: &mut Diagnostic
 fn outputs(
     sig: &Signature,
     number: &Ident,
-    function: &str,
+    (function, has_slices): (&str, bool),
     diagnostics: &mut Diagnostics,
-) -> Vec<Option<Expr>> {
+) -> Vec<Option<Row>> {
     let name = &sig.ident;
     let types = lower::elementwise::returned(&sig.output);
+    if types.is_empty() && has_slices {
+        return Vec::new();
+    }
     if types.is_empty() {
         let message = format!("`{name}` returns nothing");
         diagnostics.error_with_help(name, &message, &format!("write `-> {number}`"));
@@ -744,8 +772,9 @@ fn outputs(
         diagnostics.error_with_help(other, &message, &help);
         diagnostics.is_doubtful = true;
     }
-    let rows: Vec<Option<Expr>> = types.iter().map(|ty| row_of(ty, number).cloned()).collect();
-    for length in rows.iter().flatten() {
+    let row = |ty: &&Type| row_of(ty, number).cloned().map(Row::Of);
+    let rows: Vec<Option<Row>> = types.iter().map(row).collect();
+    for length in rows.iter().flatten().filter_map(Row::length) {
         row_has_a_length(length, sig, number, diagnostics);
     }
     if let Some(other) = types.get(MOST_TENSORS) {

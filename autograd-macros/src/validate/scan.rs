@@ -5,10 +5,10 @@ use syn::{Attribute, Ident, PatType, Signature, Type};
 use super::elementwise::returned_types;
 use super::parameters::on_parameter;
 use crate::diagnostics::{Diagnostics, list};
-use crate::model::{Scan, ScanRole as Role, Scanned};
+use crate::model::{Row, Scan, ScanRole as Role, Scanned};
 use crate::parse::{Argument, meant_on_parameter};
 use crate::show::show;
-use crate::types::{bound, is_parameter, peel, row_of, same};
+use crate::types::{bound, is_parameter, peel, row_of, same, slice_of};
 
 /// A scan has one option.
 ///
@@ -96,11 +96,11 @@ pub(super) fn has_roles(sig: &Signature) -> bool {
     })
 }
 
-/// A parameter is a state or a step, and then a number or a row.
+/// A parameter is a state or a step, and then a number, a row or a slice.
 ///
 /// ```text
 /// fn leaky<T: Real>(#[state] v: T, #[step] n: usize) -> T
-/// //                                          ^^^^^ the step `n` must be `T` or a row `[T; N]`, found `usize`
+/// //                                          ^^^^^ the step `n` must be `T`, a row `[T; N]` or a slice, found `usize`
 /// fn leaky<T: Real>(#[state] #[step] v: T) -> T
 /// //                           ^^^^ `v` is a state already
 /// fn leaky<T: Real>(#[state] v: T, #[row] x: T) -> T
@@ -135,11 +135,13 @@ pub(super) fn role(
     let (role, noun) = match (state, step) {
         (Some(_), _) => (Role::State, "state"),
         (None, Some(_)) => (Role::Step, "step"),
-        (None, None) => return Role::Shared,
+        (None, None) => (Role::Shared, ""),
     };
-    if !is_number {
+    if let Some(is_mutable) = slice_of(&parameter.ty, number) {
+        is_written_if_a_state(parameter, role, is_mutable, diagnostics);
+    } else if !is_number && role != Role::Shared {
         let message = format!(
-            "the {noun} `{name}` must be `{number}` or a row `[{number}; N]`, found `{}`",
+            "the {noun} `{name}` must be `{number}`, a row `[{number}; N]` or a slice, found `{}`",
             show(&parameter.ty)
         );
         let help = format!("write `{name}: {number}`; a value is the same in each step");
@@ -147,6 +149,43 @@ pub(super) fn role(
         diagnostics.is_doubtful = true;
     }
     role
+}
+
+/// A slice that is a state is written by the step, and no other is.
+///
+/// ```text
+/// fn attention<T: Real>(#[state] memory: &[T], #[step] key: &[T], …) -> T
+/// //                                     ^^^^ the state `memory` must be `&mut [T]`: a step writes the new one to it
+/// fn attention<T: Real>(#[state] memory: &mut [T], #[step] key: &mut [T], …) -> T
+/// //                                                            ^^^^^^^^ `key` is no state, so a step must not write to it
+/// ```
+fn is_written_if_a_state(
+    parameter: &PatType,
+    role: Role,
+    is_mutable: bool,
+    diagnostics: &mut Diagnostics,
+) {
+    let name = show(&parameter.pat);
+    let ty = show(&parameter.ty);
+    let (message, help) = match (role, is_mutable) {
+        (Role::State, false) => {
+            let written = ty.replacen('&', "&mut ", 1);
+            (
+                format!("the state `{name}` must be `{written}`: a step writes the new one to it"),
+                format!("write `{name}: {written}`"),
+            )
+        }
+        (Role::Step | Role::Shared, true) => {
+            let read = ty.replacen("mut ", "", 1);
+            (
+                format!("`{name}` is no state, so a step must not write to it"),
+                format!("write `{name}: {read}`, or `#[state]` before it"),
+            )
+        }
+        _ => return,
+    };
+    diagnostics.error_with_help(&parameter.ty, &message, &help);
+    diagnostics.is_doubtful = true;
 }
 
 /// A scan has a state and a step, and returns the new states first.
@@ -163,15 +202,16 @@ pub(super) fn role(
 pub(super) fn read(
     sig: &Signature,
     scanned: &Scanned,
-    (inputs, roles): (&[Ident], Vec<Role>),
-    number: &Ident,
+    ((inputs, rows), roles): ((&[Ident], &[Option<Row>]), Vec<Role>),
+    (number, outputs): (&Ident, &mut Vec<Option<Row>>),
     diagnostics: &mut Diagnostics,
 ) -> Scan {
     let name = &sig.ident;
     let of = |role: Role| {
-        let both = inputs.iter().zip(&roles);
-        let found: Vec<&Ident> = both
-            .filter_map(|(name, its)| (*its == role).then_some(name))
+        let both = inputs.iter().zip(rows).zip(&roles);
+        let found: Vec<(&Ident, bool)> = both
+            .filter(|(_, its)| **its == role)
+            .map(|((name, row), _)| (name, matches!(row, Some(Row::Slice))))
             .collect();
         found
     };
@@ -190,7 +230,18 @@ pub(super) fn read(
             diagnostics.is_doubtful = true;
         }
     }
-    returns_the_states(sig, &states, number, diagnostics);
+    let is_slice = |(_, is_slice): &&(&Ident, bool)| *is_slice;
+    let returned = states.iter().filter(|state| !is_slice(state));
+    let returned: Vec<&Ident> = returned.map(|(name, _)| *name).collect();
+    returns_the_states(sig, &returned, number, diagnostics);
+    // What is written is a result too, in the order of the parameters.
+    for (place, _) in states
+        .iter()
+        .enumerate()
+        .filter(|(_, state)| is_slice(state))
+    {
+        outputs.insert(place.min(outputs.len()), Some(Row::Slice));
+    }
     Scan {
         is_reversed: scanned.is_reversed,
         roles,
@@ -209,7 +260,8 @@ fn returns_the_states(
     }
     let results = returned_types(sig);
     let item = |ty: &Type| is_parameter(ty, number) || row_of(ty, number).is_some();
-    if results.is_empty() || !results.iter().all(|ty| item(peel(ty))) {
+    let has_results = !results.is_empty() || states.is_empty();
+    if !has_results || !results.iter().all(|ty| item(peel(ty))) {
         // Reported already.
         return;
     }

@@ -30,10 +30,28 @@ mod a_row {
     pub fn f<T: Real>(#[state] v: T, #[row] x: T) -> T { v + x }
 }
 
-mod a_slice_of_numbers {
+mod a_slice_as_a_result {
     use super::*;
     #[custom_function(scan)]
-    pub fn f<T: Real>(#[state] v: T, #[step] x: &[T]) -> T { v + x[0] }
+    pub fn f<T: Real>(#[state] v: &mut [T], #[step] x: T) -> Vec<T> { v.iter().map(|v| *v + x).collect() }
+}
+
+mod a_slice_that_is_no_state {
+    use super::*;
+    #[custom_function(scan)]
+    pub fn f<T: Real>(#[state] v: T, #[step] x: &mut [T]) -> T { v + x[0] }
+}
+
+mod a_state_that_is_not_written {
+    use super::*;
+    #[custom_function(scan)]
+    pub fn f<T: Real>(#[state] v: &[T], #[step] x: &[T]) -> T { v[0] + x[0] }
+}
+
+mod a_state_that_is_written_and_returned {
+    use super::*;
+    #[custom_function(scan)]
+    pub fn f<T: Real>(#[state] v: &mut [T], #[state] u: T, #[step] x: T) -> ([T; 2], T) { ([v[0], x], u) }
 }
 
 mod a_state_by_reference {

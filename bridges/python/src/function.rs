@@ -149,8 +149,8 @@ impl Function {
         inputs.any(|input| input.step)
     }
 
-    /// Returns the lengths of the rows that an elementwise function takes and returns: of the arguments that are tensors,
-    /// and of the outputs.
+    /// Returns the lengths of the rows that an elementwise function takes and returns, 0 for those of any length: of the
+    /// arguments that are tensors, and of the outputs.
     #[getter]
     fn rows(&self) -> (Rows, Rows) {
         let inputs = self.slots.tensors();
@@ -159,6 +159,13 @@ impl Function {
             inputs.map(|slot| slot.input.row).collect(),
             outputs.map(|output| output.row).collect(),
         )
+    }
+
+    /// Returns for each output the state of a scan of which it is the last one.
+    #[getter]
+    fn states(&self) -> Vec<Option<&'static str>> {
+        let outputs = self.entry.signature.outputs.iter();
+        outputs.map(|output| output.state).collect()
     }
 
     /// Returns whether the arguments that are tensors, and the outputs, have the axis of the steps of a scan.

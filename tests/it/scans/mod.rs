@@ -1,5 +1,7 @@
 //! Scans: recurrences over time, beside the same by a loop on the tape.
 
+mod slices;
+
 use pullback::ndarray::{Array, Array2, ArrayD, Axis, Dimension, Ix1, IxDyn, array, s};
 use pullback::prelude::*;
 use pullback::{Gradcheck, Tensor, kernels};

@@ -22,6 +22,4 @@ mod trace;
 
 pub(crate) use replay::{Replay, Replayed, Wanted};
 pub(crate) use rows::{Row, WIDTH};
-#[cfg(test)]
-pub(crate) use trace::Recorded;
-pub(crate) use trace::Trace;
+pub(crate) use trace::{Recorded, Trace};

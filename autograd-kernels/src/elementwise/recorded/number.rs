@@ -5,6 +5,7 @@ use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
 use super::functions::{Function, OfOne, OfTwo};
+use super::program::pulled;
 use super::trace::{Comparison, Kind, Recorded, Trace, trace};
 use crate::element::Element;
 use crate::element::number::Number;
@@ -62,6 +63,11 @@ impl<T: Element> sealed::Sealed for Recorded<T> {
 
     fn unless(self, is_zero: bool) -> Self {
         if is_zero { Self::from(0.0) } else { self }
+    }
+
+    // Not a branch: lanes with and without the tangent are replayed together.
+    fn pulled(self, slope: Self) -> Self {
+        Self::operation([self, slope], || Kind::Pulled, |[x, y]| pulled(x, y))
     }
 }
 

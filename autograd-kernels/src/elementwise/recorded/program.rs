@@ -294,7 +294,7 @@ fn of_two<T: Element>(
 }
 
 #[inline(always)]
-fn pulled<T: Element>(gradient: T, slope: T) -> T {
+pub(super) fn pulled<T: Element>(gradient: T, slope: T) -> T {
     let product = gradient * slope;
     if gradient == T::zero() {
         T::zero()

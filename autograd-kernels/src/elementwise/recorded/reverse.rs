@@ -62,7 +62,7 @@ impl<T: Element> Trace<T> {
             Kind::Sum => Term::Gradient(gradient),
             Kind::Difference if index == 0 => Term::Gradient(gradient),
             Kind::Difference | Kind::Negative => Term::Negative(gradient),
-            Kind::Product => {
+            Kind::Product | Kind::Pulled => {
                 let factor = operation.operands[1 - index];
                 match self.nodes[factor].kind {
                     Kind::Constant(_) => Term::Scaled(gradient, factor),

@@ -7,7 +7,7 @@ use super::functions::Function;
 use crate::element::{Any, Element, ElementType, Family};
 
 /// The most operations that are recorded: a loop in a formula may have more.
-const MOST: usize = 1 << 13;
+const MOST: usize = 1 << 16;
 
 /// A number of a formula that is recorded: a constant, or the node of the thread's trace that computes it.
 #[derive(Clone, Copy, Debug)]
@@ -118,19 +118,20 @@ impl<T> Trace<T> {
 }
 
 impl<T: Element> Trace<T> {
-    /// Records a formula that is computed by `call`, with the inputs of a lane; `None` if it cannot be recorded.
-    pub(crate) fn of<const I: usize, const O: usize>(
+    /// Records a formula with the inputs of a lane; `None` if it cannot be recorded. `call` computes it of the first
+    /// nodes, which are the inputs.
+    pub(crate) fn of<Results: IntoIterator<Item = Recorded<T>>>(
         inputs: &[T],
-        call: impl FnOnce([Recorded<T>; I]) -> [Recorded<T>; O],
+        call: impl FnOnce() -> Results,
     ) -> Option<Self> {
         trace().with_borrow_mut(|trace: &mut Self| {
             *trace = Self::new();
-            trace.inputs = I;
-            for &value in &inputs[..I] {
+            trace.inputs = inputs.len();
+            for &value in inputs {
                 trace.push(Kind::Input, [0; 3], value);
             }
         });
-        let results = call(std::array::from_fn(Recorded::Node));
+        let results = call();
         let mut trace = trace().with_borrow_mut(|trace: &mut Self| {
             let new = Self::new();
             std::mem::replace(trace, new)

@@ -89,7 +89,7 @@ where
     F: Fn([Recorded<T>; I]) -> [Recorded<T>; O],
 {
     fn record(&self, inputs: &[T]) -> Option<Trace<T>> {
-        Trace::of(inputs, &self.0)
+        Trace::of(inputs, || (self.0)(std::array::from_fn(Recorded::Node)))
     }
 
     fn apart(&self, _: &[Row<T>], results: &mut [Row<T>]) {

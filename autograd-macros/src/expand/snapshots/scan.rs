@@ -150,7 +150,7 @@ const _: () = {
                 __p::InputSignature::value("scale", "f64"),
             ],
             &[
-                __p::OutputSignature::tensor("last", "Array<T, D>"),
+                __p::OutputSignature::tensor("last", "Array<T, D>").state("v"),
                 __p::OutputSignature::tensor("rate", "Array<T, D::Larger>").step(),
             ],
             &[

@@ -718,11 +718,12 @@ impl Reader<'_> {
         };
         let Some(last) = shape.elems.last() else {
             let message = format!("`{name}` has rows, but this shape has no length");
-            let help = format!("write their length last: `{name} = [2, {}]`", show(row));
+            let length = row.length().map_or_else(|| "3".to_owned(), show);
+            let help = format!("write their length last: `{name} = [2, {length}]`");
             self.diagnostics.error_with_help(shape, &message, &help);
             return;
         };
-        if let (Some(found), Some(length)) = (literal(last), literal(row))
+        if let (Some(found), Some(length)) = (literal(last), row.length().and_then(literal))
             && found.to_bits() != length.to_bits()
         {
             let message = format!("`{name}` has rows of length {length}, but this is {found}");

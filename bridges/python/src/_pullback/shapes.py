@@ -121,7 +121,12 @@ def broadcasted(call, arrays, dtype, broadcast, require):
     steps = tuple(broadcast(*steps)) if steps else ()
     lanes = tuple(broadcast(*[shape[has_steps:] for shape, has_steps in zip(shapes, inputs)]))
     axes = [(*steps, *lanes) if has_steps else lanes for has_steps in outputs]
-    return [(of if row is None else (*of, row), kind) for of, row, kind in zip(axes, call.rows[1], kinds)]
+    of_names = dict(zip(call.names(), arrays))
+    rows = [
+        () if row is None else (row,) if row else tuple(of_names[state].shape[-1:])
+        for row, state in zip(call.rows[1], call.function.states)
+    ]
+    return [((*of, *row), kind) for of, row, kind in zip(axes, rows, kinds)]
 
 
 def without_rows(call, arrays, require):
@@ -130,8 +135,9 @@ def without_rows(call, arrays, require):
     for name, array, row in zip(call.names(), arrays, call.rows[0]):
         shape = tuple(array.shape)
         if row is not None:
-            fits = bool(shape) and shape[-1] == row
-            require(fits, lambda: f"{call.name}: `{name}` must have rows of length {row}, not the shape {shown(shape)}")
+            fits = bool(shape) and (shape[-1] == row or row == 0)
+            rows = f"rows of length {row}" if row else "rows"
+            require(fits, lambda: f"{call.name}: `{name}` must have {rows}, not the shape {shown(shape)}")
             shape = shape[:-1]
         shapes.append(shape)
     return shapes
