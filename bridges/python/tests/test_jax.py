@@ -68,6 +68,7 @@ FUNCTIONS = {
     "scaled": (diffops.scaled, (numbers(4, 3), numbers(4)), 2, True),
     "hamilton": (diffops.hamilton, (numbers(2, 4), numbers(3, 1, 4)), 2, True),
     "leaky": (diffops.leaky, (numbers(4), numbers(5, 4), numbers(3, 1, low=0.5, high=0.9)), 2, True),
+    "attention": (diffops.attention, (numbers(3, 4), numbers(5, 1, 4), numbers(5, 3), numbers(5, 3, 4)), 2, True),
     "gaussian": (lambda *a: diffops.gaussian(*a, 2.0), (numbers(5, 3), numbers(4, 3), numbers(4)), 2, True),
     "Exp": (diffops.Exp, (numbers(2, 3),), 2, True),
     "above_smallest": (lambda x: diffops.above_smallest(x)[0], (numbers(5),), 1, False),

@@ -190,6 +190,11 @@ def test_symbols_of_jax_stay_symbols(runs):
         (diffops.above_smallest, [abstract(n)], [(n,), ()]),
         (diffops.squash, [abstract(n, m), abstract(m)], [(n, m)]),
         (diffops.leaky, [abstract(m), abstract(n, m), abstract()], [(m,), (n, m)]),
+        (
+            diffops.attention,
+            [abstract(m, d), abstract(n, 1, d), abstract(n, m), abstract(n, 1, d)],
+            [(m, d), (n, m)],
+        ),
         (lambda *given: diffops.gaussian(*given, 2.0), [abstract(n, 3), abstract(m, 3), abstract(m)], [(n,)]),
     ):
         found = jax.tree.leaves(jax.eval_shape(function, *arguments))

@@ -32,6 +32,7 @@ FUNCTIONS = {
     "`elementwise`": (diffops.squash, [numbers(3, 4), numbers(3, 1, low=0.5)]),
     "`elementwise`, of rows": (diffops.hamilton, [numbers(3, 4), numbers(2, 1, 4)]),
     "`scan`": (diffops.leaky, [numbers(4), numbers(5, 4), numbers(4, low=0.5)]),
+    "`scan`, of slices": (diffops.attention, [numbers(2, 3), numbers(5, 1, 3), numbers(5, 2), numbers(5, 2, 3)]),
     "`pairs`": (diffops.gaussian, [numbers(5, 3), numbers(4, 3), numbers(4)], 2.0),
     "of arrays, with `shapes`": (diffops.affine, [numbers(2, 3, 4), numbers(5, 4), numbers(5)]),
     "of arrays": (diffops.smooth, [numbers(6)]),
