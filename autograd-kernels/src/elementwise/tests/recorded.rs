@@ -89,7 +89,9 @@ where
     F: Fn([Recorded<T>; I]) -> [Recorded<T>; O],
 {
     fn record(&self, inputs: &[T]) -> Option<Trace<T>> {
-        Trace::of(inputs, || (self.0)(std::array::from_fn(Recorded::Node)))
+        Trace::of(&inputs[..I], || {
+            (self.0)(std::array::from_fn(Recorded::Node))
+        })
     }
 
     fn apart(&self, _: &[Row<T>], results: &mut [Row<T>]) {
@@ -265,8 +267,8 @@ fn a_chain_is_the_sum_of_its_terms() {
 #[test]
 fn too_many_operations_are_not_recorded() {
     let many = |count: usize| move |[x]: [Recorded<f64>; 1]| [(0..count).fold(x, |x, _| x + 1.0)];
-    assert_eq!(values([&[0.5]], many(8000))[0][0], 8000.5);
-    assert!(!are_replayed([&[0.5]], many(9000)));
+    assert_eq!(values([&[0.5]], many(65_000))[0][0], 65_000.5);
+    assert!(!are_replayed([&[0.5]], many(66_000)));
 }
 
 #[test]
