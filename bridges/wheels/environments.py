@@ -1,21 +1,27 @@
-"""The environments in which the wheels of `examples` are tested, beside `.venv`.
+"""The environments in which the wheels of `examples` are tested.
 
-`python environments.py make` makes them in `.venvs`, unless they are there. `python environments.py test WHEEL …`
-installs the wheels in each of them and runs the tests of the bridge. What cannot be made is skipped, with the reason.
+`python environments.py make` installs the packages of `.venv`, and makes the others in `.venvs`, unless they are there.
+`python environments.py test WHEEL …` installs the wheels in all of them and runs the tests of the bridge. What cannot be
+made is skipped, with the reason.
 """
 
 import concurrent.futures
 import os
 import pathlib
 import platform
+import re
 import shutil
 import subprocess
 import sys
+import time
 
 import nvidia
 
 BRIDGES = pathlib.Path(__file__).resolve().parents[1]
+OWN = BRIDGES / ".venv"
 FOLDER = BRIDGES / ".venvs"
+UV = OWN / "bin/uv"
+REQUIREMENTS = BRIDGES / "requirements.txt"
 # Python, PyTorch, JAX, NumPy: the oldest that the bridge supports and the newest, for two versions of Python.
 TABLE = [
     ("3.11", "2.6.0", "0.5.0", "1.26.0"),
@@ -58,57 +64,86 @@ def interpreter(version):
     raise Skipped(f"there is no Python {version}")
 
 
-def make(row):
-    folder = FOLDER / name_of(row)
-    if (folder / "made").exists():
+def install(folder, packages):
+    uv = [str(UV), "pip", "install", "--quiet", "--system-certs", "--python", str(folder / "bin/python")]
+    # PyTorch alone: on Linux it would bring libraries for NVIDIA's devices of 3 GB.
+    torch = [package for package in packages if package.startswith("torch==")]
+    run([*uv, "--no-deps", *torch])
+    run([*uv, *(package for package in packages if package not in torch), *OTHERS])
+    (libraries,) = folder.glob("lib/python*/site-packages/torch/lib")
+    nvidia.stand_in(libraries)
+    run([str(folder / "bin/python"), "-c", "import torch, jax"])
+
+
+def make(row=None):
+    """Makes an environment of the table, or installs what `.venv` has, unless it is made."""
+    folder = FOLDER / name_of(row) if row else OWN
+    made = folder / "made"
+    if made.exists():
         return
-    version, torch, jax, numpy = row
-    shutil.rmtree(folder, ignore_errors=True)
     try:
-        run([interpreter(version), "-m", "venv", str(folder)])
-        pip = [str(folder / "bin/python"), "-m", "pip", "install", "--quiet"]
-        # PyTorch alone: on Linux it would bring libraries for NVIDIA's devices of 3 GB.
-        run([*pip, "--no-deps", f"torch=={torch}"])
-        run([*pip, f"jax=={jax}", f"jaxlib=={jax}", f"numpy=={numpy}", *OTHERS])
-        packages = folder / "lib" / f"python{version}" / "site-packages"
-        nvidia.stand_in(packages / "torch" / "lib")
-        run([str(folder / "bin/python"), "-c", "import torch, jax"])
+        if row:
+            version, torch, jax, numpy = row
+            shutil.rmtree(folder, ignore_errors=True)
+            run([str(UV), "venv", "--quiet", "--python", interpreter(version), str(folder)])
+            install(folder, [f"torch=={torch}", f"jax=={jax}", f"jaxlib=={jax}", f"numpy=={numpy}"])
+        else:
+            install(folder, re.findall(r"^\w+==.*", REQUIREMENTS.read_text(), re.MULTILINE))
     except (Skipped, OSError, subprocess.CalledProcessError) as error:
         shutil.rmtree(folder, ignore_errors=True)
-        print(f"skipped: {name_of(row)}: {error}", flush=True)
+        print(f"skipped: {folder.name}: {error}", flush=True)
         return
-    (folder / "made").touch()
+    shutil.copy(REQUIREMENTS, made)
 
 
-def test(row, wheels):
-    """Returns whether the tests pass; None if the environment is missing."""
-    folder = FOLDER / name_of(row)
-    if not (folder / "made").exists():
-        print(f"skipped: {name_of(row)}, which `./setup` has not made", flush=True)
-        return None
-    python = str(folder / "bin/python")
-    run([python, "-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall", *wheels])
-    tests = [str(BRIDGES / folder) for folder in ("python/tests", "examples")]
-    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "ignore", *tests]
+def tests_of(row):
+    """Returns the tests of an environment: without those of JAX and NumPy if these are as in `.venv`."""
+    version, _, jax, numpy = row
+    own = REQUIREMENTS.read_text().split()
+    is_own = version == "%d.%d" % sys.version_info[:2] and f"jax=={jax}" in own and f"numpy=={numpy}" in own
+    ignored = [f"--ignore={BRIDGES}/python/tests/test_{name}.py" for name in ("jax", "numpy") if is_own]
+    return [*ignored, f"{BRIDGES}/python/tests", f"{BRIDGES}/examples"]
+
+
+def jobs(wheels):
+    """Installs the wheels, and yields the tests of each environment: its name, its folder, and the tests."""
+    for row in [None, *TABLE]:
+        folder = FOLDER / name_of(row) if row else OWN
+        if not (folder / "made").exists():
+            print(f"skipped: {folder.name}, which `./setup` has not made", flush=True)
+            continue
+        uv = [str(UV), "pip", "install", "--quiet", "--no-deps", "--reinstall", "--python", str(folder / "bin/python")]
+        run([*uv, *wheels])
+        if row:
+            yield folder.name, folder, tests_of(row)
+        else:
+            yield "wheels", folder, [f"{BRIDGES}/wheels"]
+            yield folder.name, folder, [f"{BRIDGES}/python/tests", f"{BRIDGES}/examples"]
+
+
+def test(job):
+    """Returns whether the tests pass."""
+    name, folder, tests = job
+    command = [str(folder / "bin/python"), "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "ignore", *tests]
+    begin = time.monotonic()
     ran = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     lines = ran.stdout.strip().splitlines()
     shown = lines[-1:] if ran.returncode == 0 else lines[-200:]
-    print(f"\n== {name_of(row)}", *shown, sep="\n", flush=True)
+    print(f"\n== {name}, {time.monotonic() - begin:.0f} s", *shown, sep="\n", flush=True)
     return ran.returncode == 0
 
 
 def main():
     command, *arguments = sys.argv[1:]
-    if platform.system() == "Windows":
-        print("skipped: the environments are for Linux and macOS")
-    elif command == "make":
-        for row in TABLE:
-            make(row)
-    else:
-        # Most of a run is on one core.
-        with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            results = list(pool.map(lambda row: test(row, arguments), TABLE))
-        sys.exit(False in results)
+    # Most of both is on one processor, and modules are compiled once, when they are first imported.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        if platform.system() == "Windows":
+            print("skipped: the environments are for Linux and macOS")
+        elif command == "make":
+            list(pool.map(make, [None, *TABLE]))
+        else:
+            sys.exit(False in list(pool.map(test, list(jobs(arguments)))))
 
 
 if __name__ == "__main__":

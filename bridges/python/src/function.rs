@@ -17,7 +17,8 @@ use crate::dlpack::Memory;
 use crate::export::{Prepared, Variant, element_types};
 use crate::marks::spread;
 use crate::output::{self, Returned};
-use crate::recording::Recording;
+use crate::recording::{Recording, Rerun};
+use crate::signals::Length;
 use crate::slots::{Slots, each_shape};
 use crate::torch::Torch;
 use crate::{array, panics, signals, torch};
@@ -294,9 +295,9 @@ impl Function {
         let elements = elements
             .map(|tensor| tensor.shape().iter().product::<usize>())
             .sum();
-        let is_long = self.is_long(elements);
+        let length = self.length(elements);
         let (recording, returned, outputs) =
-            self.run_on(py, call, prepared, &requires_grad, directions, is_long)?;
+            self.run_on(py, call, prepared, &requires_grad, directions, length)?;
         let write = |tensor| array::write(py, tensor);
         let (outputs, differentiable) = given_back(py, &recording, returned, outputs, write)?;
         let recording = self.recording(recording, &requires_grad, &differentiable, elements);
@@ -339,12 +340,12 @@ impl Function {
             }
         }
         let elements = plain.memories.iter().map(Memory::len).sum();
-        let is_long = this.is_long(elements);
-        let (tensors, names) = (this.tensors(&plain, is_long)?, plain.names);
+        let length = this.length(elements);
+        let (tensors, names) = (this.tensors(&plain, length)?, plain.names);
         let prepared = this.prepared(py, &names, &tensors, &plain.given)?;
         let call = Tensors { names, tensors };
         let (recording, returned, outputs) =
-            this.run_on(py, call, prepared, &requires_grad, Vec::new(), is_long)?;
+            this.run_on(py, call, prepared, &requires_grad, Vec::new(), length)?;
         let write = |tensor| torch.write(py, tensor);
         let (mut outputs, differentiable) = given_back(py, &recording, returned, outputs, write)?;
         for (output, kind) in outputs.iter_mut().zip(&differentiable) {
@@ -364,15 +365,21 @@ impl Function {
         if !differentiable.contains(&Some(true)) {
             return Ok(outputs);
         }
+        let of_call = this.recording(recording, &requires_grad, &differentiable, elements);
         let recording = Recording {
             memories: plain.memories,
-            tensors: differentiable.iter().map(Option::is_some).collect(),
-            ..this.recording(recording, &requires_grad, &differentiable, elements)
+            rerun: Some(Rerun {
+                function: slf.clone().unbind(),
+                values: this.values(py, &arguments)?.unbind(),
+                differentiable,
+            }),
+            ..of_call
         };
-        let values = this.values(py, &arguments)?;
-        let ran = (outputs, constant, recording, slf, values, differentiable);
-        let mut of_node = vec![ran.into_pyobject(py)?.into_any(), py.None().into_bound(py)];
-        of_node.extend(plain.objects.into_iter().cloned());
+        let constant = PyTuple::new(py, constant)?;
+        let ran = (outputs, constant, recording).into_pyobject(py)?;
+        let others = [ran.into_any(), py.None().into_bound(py)].into_iter();
+        let of_node = others.chain(plain.objects.into_iter().cloned());
+        let of_node: Vec<_> = of_node.collect();
         node.bind(py).call1(PyTuple::new(py, of_node)?)
     }
 }
@@ -421,12 +428,12 @@ impl Function {
     }
 
     /// Returns the tensors of a call, on the memory of PyTorch's.
-    fn tensors(&self, plain: &Plain<'_, '_>, is_long: bool) -> PyResult<Vec<AnyTensor>> {
+    fn tensors(&self, plain: &Plain<'_, '_>, length: Length) -> PyResult<Vec<AnyTensor>> {
         let pairs = plain.memories.iter().zip(&plain.objects);
         let tensors = pairs.map(|(memory, object)| {
             // A formula never has the tensors in its hands, and its recording is not used without `Recording::holds`.
             // A long call may be abandoned.
-            let is_owned = is_long || !self.entry.signature.elementwise;
+            let is_owned = length == Length::Long || !self.entry.signature.elementwise;
             let owner = is_owned.then(|| object.call_method0(intern!(object.py(), "detach")));
             let owner = owner.transpose()?.map(Bound::unbind);
             #[allow(unsafe_code, reason = "see the safety argument")]
@@ -438,7 +445,7 @@ impl Function {
         tensors.collect()
     }
 
-    /// Returns the values alone, with `True` for each tensor: a node that holds its tensors may be held by them.
+    /// Returns the values alone: see [`Rerun`].
     fn values<'py>(
         &self,
         py: Python<'py>,
@@ -495,13 +502,19 @@ impl Function {
         (self.variant(first)?.prepare)(given).map_err(|error| self.prefixed(py, &error))
     }
 
-    /// Returns whether a call on so many elements may take long: see [`signals`].
-    fn is_long(&self, elements: usize) -> bool {
+    /// Returns how long a call on so many elements may take: see [`signals`].
+    fn length(&self, elements: usize) -> Length {
         let signature = &self.entry.signature;
         // The time of these functions is in proportion to their elements.
         let is_linear = signature.elementwise || signature.inputs.iter().any(|input| input.step);
         let most = if is_linear { 1 << 20 } else { 1 << 18 };
-        elements > most || self.shared.was_long.load(Ordering::Relaxed)
+        if elements > most || self.shared.was_long.load(Ordering::Relaxed) {
+            Length::Long
+        } else if signature.elementwise && elements <= 64 {
+            Length::Short
+        } else {
+            Length::Usual
+        }
     }
 
     /// Runs a function that was prepared for these tensors.
@@ -512,7 +525,7 @@ impl Function {
         prepared: Prepared,
         requires_grad: &[bool],
         directions: Vec<Vec<bool>>,
-        is_long: bool,
+        length: Length,
     ) -> PyResult<(foreign::Recording, Vec<Returned>, Vec<AnyTensor>)> {
         let Tensors { names, tensors } = call;
         let shapes: Vec<Shape> = tensors.iter().map(|tensor| tensor.shape().into()).collect();
@@ -529,7 +542,7 @@ impl Function {
             ran.map(|(recording, outputs)| (recording, returned, outputs))
         };
         let begin = Instant::now();
-        let ran = signals::run(py, is_long, || panics::caught(work))?;
+        let ran = signals::run(py, length, || panics::caught(work))?;
         if begin.elapsed() > signals::LONG {
             self.shared.was_long.store(true, Ordering::Relaxed);
         }
@@ -554,9 +567,9 @@ impl Function {
             known: vec![true; requires_grad.len()],
             outputs: differentiable.iter().flatten().map(|_| true).collect(),
             memories: Vec::new(),
-            tensors: Vec::new(),
+            rerun: None,
             // A call that was long for the first time too.
-            is_long: self.is_long(elements),
+            length: self.length(elements),
         }
     }
 

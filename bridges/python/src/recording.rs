@@ -2,11 +2,14 @@
 
 use pullback::{AnyTensor, Error, foreign};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::dlpack::Memory;
+use crate::function::Function;
 use crate::marks::{among_all, chosen, spread};
+use crate::signals::Length;
 use crate::{array, panics, signals, torch};
 
 /// A recording of a function or of its gradients.
@@ -20,14 +23,26 @@ pub(crate) struct Recording {
     pub(crate) outputs: Vec<bool>,
     /// Where the tensors of a fast call had their elements.
     pub(crate) memories: Vec<Memory>,
-    /// For each output of a fast call, whether it is a tensor.
-    pub(crate) tensors: Vec<bool>,
-    /// Whether its gradients may take long: see [`signals`].
-    pub(crate) is_long: bool,
+    /// What runs a fast call again.
+    pub(crate) rerun: Option<Rerun>,
+    /// How long its gradients may take: see [`signals`].
+    pub(crate) length: Length,
+}
+
+/// What runs a fast call again.
+pub(crate) struct Rerun {
+    pub(crate) function: Py<Function>,
+    /// The arguments, with `True` for each tensor: a node that holds its tensors may be held by them.
+    pub(crate) values: Py<PyTuple>,
+    /// For each output that is a tensor, whether it has a gradient.
+    pub(crate) differentiable: Vec<Option<bool>>,
 }
 
 /// Gradients, `None` where undefined.
 type Gradients<'py> = Vec<Option<Bound<'py, PyAny>>>;
+
+/// The function, the values and `differentiable` of [`Rerun`].
+type CallOf<'a> = (&'a Py<Function>, &'a Py<PyTuple>, &'a [Option<bool>]);
 
 #[pymethods]
 impl Recording {
@@ -42,16 +57,25 @@ impl Recording {
 
     /// Returns whether the tensors of a fast call have the same memory as then. Else the recording must not be used:
     /// PyTorch frees the memory of a tensor when the tensor gets another, or another size.
-    fn holds(&self, py: Python<'_>, tensors: &Bound<'_, PyTuple>) -> PyResult<bool> {
-        let Some(torch) = torch::get(py) else {
-            return Ok(true);
-        };
-        for (memory, tensor) in self.memories.iter().zip(tensors) {
-            if torch.read(&tensor)?.as_ref() != Some(memory) {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+    fn holds(&self, py: Python<'_>, tensors: &Bound<'_, PyTuple>) -> bool {
+        torch::get(py).is_none_or(|torch| {
+            let mut pairs = self.memories.iter().zip(tensors);
+            pairs.all(|(memory, tensor)| torch.read_again(&tensor).as_ref() == Some(memory))
+        })
+    }
+
+    /// Lets Python's garbage collector see what the values hold.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.rerun
+            .as_ref()
+            .map_or(Ok(()), |rerun| visit.call(&rerun.values))
+    }
+
+    /// Returns what runs a fast call again.
+    #[getter]
+    fn call_of(&self) -> Option<CallOf<'_>> {
+        let rerun = self.rerun.as_ref()?;
+        Some((&rerun.function, &rerun.values, &rerun.differentiable))
     }
 
     /// Returns the gradients of a fast call as tensors of PyTorch, after a place for each of the two other arguments of
@@ -60,24 +84,24 @@ impl Recording {
         slf: &Bound<'py, Self>,
         tensors: &Bound<'py, PyTuple>,
         grads: &Bound<'py, PyTuple>,
-        needed: Vec<bool>,
+        needed: &Bound<'py, PyTuple>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, this) = (slf.py(), slf.get());
         let refused = || Ok(py.NotImplemented().into_bound(py));
-        let Some(torch) = torch::get(py) else {
+        let (Some(torch), Some(rerun)) = (torch::get(py), &this.rerun) else {
             return refused();
         };
-        if this.tensors.len() != grads.len()
+        if rerun.differentiable.len() != grads.len()
             || torch.is_grad_enabled(py)?
             || !torch.is_plain(py)?
-            || !this.holds(py, tensors)?
+            || !this.holds(py, tensors)
         {
             return refused();
         }
         let mut read = Vec::with_capacity(grads.len());
-        for (grad, &is_tensor) in grads.iter_borrowed().zip(&this.tensors) {
-            if grad.is_none() || !is_tensor {
-                read.extend(is_tensor.then_some(None));
+        for (grad, kind) in grads.iter_borrowed().zip(&rerun.differentiable) {
+            if grad.is_none() || kind.is_none() {
+                read.extend(kind.map(|_| None));
                 continue;
             }
             let Some(memory) = torch.read(&grad)? else {
@@ -87,15 +111,17 @@ impl Recording {
             // SAFETY: `kept` keeps the memory alive during the call, and an unrecorded pass keeps nothing.
             read.push(Some(unsafe { memory.tensor(None) }));
         }
+        let needed = needed.iter_borrowed().skip(2);
+        let needed = needed.map(|needed| needed.is_truthy());
+        let needed = needed.collect::<PyResult<Vec<bool>>>()?;
         // What has the memory, also if the call is abandoned.
         let kept = (
             slf.clone().unbind(),
             tensors.clone().unbind(),
             grads.clone().unbind(),
         );
-        let found = signals::run(py, this.is_long, move || {
-            let needed = needed.get(2..).unwrap_or_default();
-            panics::caught(|| kept.0.get().inner.gradients(read, needed))
+        let found = signals::run(py, this.length, move || {
+            panics::caught(|| kept.0.get().inner.gradients(read, &needed))
         })?;
         let found = this.checked(found)?.into_iter();
         let found = found.map(|grad| grad.map(|grad| torch.write(py, grad)).transpose());
@@ -113,7 +139,7 @@ impl Recording {
         let (py, this) = (slf.py(), slf.get());
         let (grads, needed) = (this.read(&grads)?, among_all(&this.known, &needed));
         let kept = slf.clone().unbind();
-        let found = signals::run(py, this.owns_all(), move || {
+        let found = signals::run(py, this.length_of_all(), move || {
             panics::caught(|| kept.get().inner.gradients(grads, &needed))
         })?;
         this.written(py, this.checked(found)?)
@@ -130,7 +156,7 @@ impl Recording {
         let known = grads.iter().map(Option::is_some);
         let known = this.known.iter().copied().chain(known).collect();
         let kept = slf.clone().unbind();
-        let found = signals::run(py, this.owns_all(), move || {
+        let found = signals::run(py, this.length_of_all(), move || {
             panics::caught(|| kept.get().inner.record_gradients(grads, &needed))
         })?;
         let (recording, found) = this.checked(found)?;
@@ -143,18 +169,21 @@ impl Recording {
             known,
             outputs: this.known.clone(),
             memories: this.memories.clone(),
-            tensors: Vec::new(),
-            is_long: this.is_long,
+            rerun: None,
+            length: this.length,
         };
         Ok((again, this.written(py, found)?, differentiable))
     }
 }
 
 impl Recording {
-    /// Returns whether gradients may take long and be abandoned: the recording keeps all memory alive that it reads. One
-    /// of a fast call relies on its tensors.
-    fn owns_all(&self) -> bool {
-        self.is_long && self.memories.is_empty()
+    /// Returns how long gradients may take, if all memory that is read must be kept alive when they are abandoned: the
+    /// recording of a fast call relies on its tensors.
+    fn length_of_all(&self) -> Length {
+        match self.length {
+            Length::Long if !self.memories.is_empty() => Length::Usual,
+            length => length,
+        }
     }
 
     /// Converts the gradients of the inputs that Python has.

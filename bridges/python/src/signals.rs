@@ -21,13 +21,26 @@ const STACK: usize = 8 << 20;
 /// The time between two looks for signals.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Runs `work` without Python's lock. If it `is_long`, it can be interrupted.
+/// How long a call may take.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Length {
+    /// Less than it takes to release Python's lock and to get it again.
+    Short,
+    Usual,
+    /// So long that it can be interrupted.
+    Long,
+}
+
+/// Runs `work`: without Python's lock, unless it is short.
 pub(crate) fn run<R: Send + 'static>(
     py: Python<'_>,
-    is_long: bool,
+    length: Length,
     work: impl FnOnce() -> R + Send + 'static,
 ) -> PyResult<R> {
-    if !is_long || !is_main_thread(py)? {
+    if length == Length::Short {
+        return Ok(work());
+    }
+    if length == Length::Usual || !is_main_thread(py)? {
         return Ok(py.detach(work));
     }
     let work = Arc::new(Mutex::new(Some(work)));

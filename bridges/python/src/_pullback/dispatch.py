@@ -8,6 +8,8 @@ from . import after
 from .call import Call, folded, operators, returned, unfolded
 
 functions = {}
+# What calls each on plain tensors of PyTorch.
+quick = {}
 # The places of arrays and the element type of each function, as what PyTorch 2.6 can trace.
 traced = {}
 
@@ -18,10 +20,30 @@ def namespace():
     return "_".join(part for before, part in zip(["", *parts], parts) if part != before)
 
 
+def is_traced():
+    """Returns whether PyTorch's compiler reads the calls: see `define_operators`."""
+    return False
+
+
+def quick_of(function):
+    """Returns what calls a function on plain tensors of PyTorch, or returns `NotImplemented`."""
+
+    def of_lists(arguments):
+        of, arguments = unfolded(function, arguments)
+        return of.fast(arguments)
+
+    return of_lists if function.lists else function.fast
+
+
 def define_operators():
+    import torch
+
     from .operator import define
     from .torch import connect_fast
 
+    global is_traced
+    # The compiler takes it to be true.
+    is_traced = torch.compiler.is_dynamo_compiling
     connect_fast(functions)
     operators.update((name, define(function, namespace())) for name, function in functions.items())
 
@@ -33,6 +55,7 @@ def register_programs():
 def finish():
     """Is called when `functions` has all functions of the module."""
     for name, function in functions.items():
+        quick[name] = quick_of(function)
         traced[name] = tuple(function.places), "float32" if "float32" in function.elements else "float64"
     after("torch", define_operators)
     after("jax", register_programs)
@@ -47,17 +70,16 @@ has_operator._dynamo_marked_constant = True
 
 
 def call(name, arguments):
+    if not is_traced():
+        found = quick[name](arguments)
+        if found is not NotImplemented:
+            return found
     torch = sys.modules.get("torch")
     if torch is not None:
-        is_compiling = torch.compiler.is_compiling()
-        if not is_compiling:
-            function, each = unfolded(functions[name], arguments)
-            found = function.fast(each)
-            if found is not NotImplemented:
-                return found
         kinds = halves(torch, name, arguments)
         if kinds:
             return narrowed(torch, call(name, widened(torch, name, arguments)), kinds)
+        is_compiling = torch.compiler.is_compiling()
         if is_compiling and not torch._C._are_functorch_transforms_active() and has_operator(name):
             if any(isinstance(argument, torch.Tensor) for argument in items(arguments)):
                 return returned(operators[name](*arguments))

@@ -149,12 +149,16 @@ class Fast(Node):
 
     @staticmethod
     def forward(ctx, ran, _, *tensors):
-        outputs, constant, recording, *ctx.call_of = ran
-        ctx.set_materialize_grads(False)
+        outputs, constant, recording = ran
+        # The attributes that methods of the same purpose set.
+        ctx.materialize_grads = False
+        ctx.to_save = tensors
         if constant:
-            ctx.mark_non_differentiable(*constant)
-        ctx.save_for_backward(*tensors)
-        ctx.recording = recording if saved_tensors_hooks(True) is None else None
+            ctx.non_differentiable = constant
+        if saved_tensors_hooks(True) is None:
+            ctx.recording = recording
+        else:
+            ctx.recording, ctx.call_of = None, recording.call_of
         return outputs
 
     @staticmethod
@@ -166,6 +170,7 @@ class Fast(Node):
                 if not keeps_graph():
                     ctx.recording = None
                 return found
+            ctx.call_of = recording.call_of
         function, values, ctx.differentiable = ctx.call_of
         ctx.call = Call(function, values)
         return backward(ctx, tensors, grads)
@@ -224,8 +229,11 @@ def connect_fast(functions):
     ]
     connect(torch, modes)
     for name, function in functions.items():
-        # Without the frame of `Function.apply`, which sees to transforms.
-        function.connect(super(torch.autograd.Function, type(name, (Fast,), {})).apply)
+        of_function = type(name, (Fast,), {})
+        # Without the frames of `Function.apply`, which sees to transforms, …
+        function.connect(super(torch.autograd.Function, of_function).apply)
+        # … and of the method that looks for `backward`.
+        of_function._backward_cls.apply = Fast.backward
 
 
 def untraced(function):
