@@ -272,9 +272,9 @@ impl<T: Element> Pass<'_, T> {
             .flat_map(|component| of.clone().map(move |number| component * width + number));
         for (number, to) in numbers.zip(loaded.chunks_exact_mut(BLOCK)) {
             let source = &sources[number];
-            let mut buffer = vec![T::zero(); source.room(1, block.size())];
+            let mut buffer = vec![T::zero(); source.room(1, block.size(), false)];
             let lanes = self.recurrence.lanes;
-            let stream = source.rows(0, 1, block.start, block.size(), lanes, &mut buffer);
+            let stream = source.rows(0..1, block.start, block.size(), lanes, &mut buffer);
             to[..block.padded].copy_from_slice(stream.row(0, block.padded));
         }
         loaded
@@ -299,19 +299,13 @@ impl<T: Element> Pass<'_, T> {
             {
                 return stream;
             }
-            let room = source.room(CHUNK.min(self.recurrence.steps), block.size());
-            if buffer.len() < room {
-                buffer.resize(room, T::zero());
-            }
+            // A replay reads a few lanes of all steps, and then the next: of rows that are far apart, the processor does not
+            // expect that.
+            let is_copied = self.is_replayed();
+            let room = source.room(CHUNK.min(self.recurrence.steps), block.size(), is_copied);
+            buffer.resize(room, T::zero());
             let lanes = self.recurrence.lanes;
-            source.rows(
-                steps.start,
-                steps.len(),
-                block.start,
-                block.size(),
-                lanes,
-                buffer,
-            )
+            source.rows(steps.clone(), block.start, block.size(), lanes, buffer)
         };
         sources.iter().zip(buffers).enumerate().map(of).collect()
     }

@@ -1,6 +1,7 @@
 //! Inputs of any layout, as rows of lanes for each step.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use ndarray::ArrayViewD;
@@ -135,29 +136,30 @@ impl<'a, T: Element> Source<'a, T> {
         }
     }
 
-    /// Returns whether the rows of lanes have to be copied to a buffer.
-    fn is_gathered(&self, length: usize, padded: usize) -> bool {
+    /// Returns whether the rows of lanes have to be copied to a buffer, or are where that is `wanted`.
+    fn is_copied(&self, [length, padded]: [usize; 2], is_wanted: bool) -> bool {
         match self {
             Self::Repeated(_) => false,
-            Self::Array { lanes, .. } => lanes.is_some() || length < padded,
+            Self::Array { lanes, .. } => lanes.is_some() || length < padded || is_wanted,
         }
     }
 
-    /// Returns the elements of a buffer for rows of `steps` steps.
-    pub(super) fn room(&self, steps: usize, [length, padded]: [usize; 2]) -> usize {
+    /// Returns the elements of a buffer for rows of `steps` steps, which are copied if that is `wanted`.
+    pub(super) fn room(&self, steps: usize, size: [usize; 2], is_wanted: bool) -> usize {
         match self {
-            Self::Array { step: 0, .. } if self.is_gathered(length, padded) => padded,
-            Self::Array { .. } if self.is_gathered(length, padded) => steps * padded,
+            Self::Array { step, .. } if self.is_copied(size, is_wanted) => {
+                let [_, padded] = size;
+                if *step == 0 { padded } else { steps * padded }
+            }
             _ => 0,
         }
     }
 
-    /// Returns the rows of `count` steps from `step` on, of `length` lanes from `start` on. After the last lane it is
-    /// repeated up to `padded`: the formula might panic with other numbers.
+    /// Returns the rows of some steps, of `length` lanes from `start` on, in the buffer if it has room. After the last lane
+    /// it is repeated up to `padded`: the formula might panic with other numbers.
     pub(super) fn rows<'b>(
         &'b self,
-        step: usize,
-        count: usize,
+        steps: Range<usize>,
         start: usize,
         [length, padded]: [usize; 2],
         lanes: &[usize],
@@ -171,11 +173,11 @@ impl<'a, T: Element> Source<'a, T> {
                 step: stride,
                 ..
             } => {
-                let first = first.wrapping_add_signed(*stride * step.cast_signed());
+                let first = first.wrapping_add_signed(*stride * steps.start.cast_signed());
                 (&***elements, first, *stride)
             }
         };
-        if !self.is_gathered(length, padded) {
+        if buffer.is_empty() {
             return Stream {
                 elements,
                 first: first + start,
@@ -183,7 +185,7 @@ impl<'a, T: Element> Source<'a, T> {
                 is_repeated: false,
             };
         }
-        let count = if stride == 0 { 1 } else { count };
+        let count = if stride == 0 { 1 } else { steps.len() };
         for (index, row) in buffer.chunks_exact_mut(padded).take(count).enumerate() {
             let first = first.wrapping_add_signed(stride * index.cast_signed());
             self.gather(&elements[first..], start, length, lanes, row);
