@@ -40,6 +40,7 @@ pub struct Functional {
 
 impl Functional {
     /// Returns the default options: no graph, not strict, backward passes.
+    #[inline]
     pub fn new() -> Self {
         Self::default()
     }
@@ -56,6 +57,7 @@ impl Functional {
     /// assert_eq!(second.to_array(), array![6.0, 12.0]);
     /// # Ok::<(), pullback::Error>(())
     /// ```
+    #[inline]
     pub fn create_graph(self, create_graph: bool) -> Self {
         Self {
             create_graph,
@@ -79,6 +81,7 @@ impl Functional {
     ///     "output 0 does not depend on input 1, which `strict` does not allow"
     /// );
     /// ```
+    #[inline]
     pub fn strict(self, strict: bool) -> Self {
         Self { strict, ..self }
     }
@@ -89,6 +92,7 @@ impl Functional {
     /// [`hessian`](Self::hessian) and [`hvp`](Self::hvp) run backward through forward mode, instead of backward
     /// twice; [`jvp`](Self::jvp) does not fall back on backward passes. The results are the same, and a function
     /// without a rule is an error.
+    #[inline]
     pub fn forward_mode(self, forward_mode: bool) -> Self {
         Self {
             forward_mode,
@@ -226,6 +230,7 @@ impl Functional {
     }
 
     #[track_caller]
+    #[inline]
     fn call<'f>(self, function: &'f ErasedFn<'f>, inputs: &'f [AnyTensor]) -> Call<'f> {
         Call {
             options: self,
@@ -236,6 +241,7 @@ impl Functional {
     }
 
     /// Returns a result, without its edge unless `create_graph` is set.
+    #[inline]
     pub(super) fn finish(self, tensor: AnyTensor) -> AnyTensor {
         if self.create_graph {
             tensor
@@ -244,6 +250,7 @@ impl Functional {
         }
     }
 
+    #[inline]
     fn finished(self, tensors: Vec<AnyTensor>) -> impl Iterator<Item = AnyTensor> {
         tensors.into_iter().map(move |tensor| self.finish(tensor))
     }
@@ -258,6 +265,7 @@ impl Functional {
 /// # Panics
 /// If there are more or fewer seeds than outputs, which lists allow.
 #[track_caller]
+#[inline]
 fn check_seeds(outputs: &[AnyTensor], seeds: &[AnyTensor]) -> Result<(), Error> {
     let (expected, found) = (outputs.len(), seeds.len());
     assert!(

@@ -27,6 +27,7 @@ pub(super) struct Call<'f> {
 
 impl Call<'_> {
     /// Runs the function once, recorded.
+    #[inline]
     pub(super) fn record(&self, strictly: Strictly) -> Result<Recording, Error> {
         let create_graph = self.options.create_graph;
         let recorded = Recording::of(self.function, self.inputs, create_graph, self.called_at)?;
@@ -37,6 +38,7 @@ impl Call<'_> {
     }
 
     /// Returns the value of a function of one output, and its recorded gradients as outputs of the same inputs.
+    #[inline]
     pub(super) fn gradients(&self, strictly: Strictly) -> Result<(AnyTensor, Recording), Error> {
         let recorded = self.record(Recording::check_each)?;
         let value = recorded.outputs[0].clone();
@@ -52,6 +54,7 @@ impl Call<'_> {
     }
 
     /// Returns the outputs and their derivatives along `tangents`.
+    #[inline]
     pub(super) fn push(&self, tangents: Tensors) -> Result<(Tensors, Tensors), Error> {
         if self.options.strict {
             self.record(Recording::check_any)?;
@@ -66,6 +69,7 @@ impl Call<'_> {
 
     /// Returns the outputs and their derivatives along `tangents` by backward passes, after forward mode failed at a
     /// function without a rule.
+    #[inline]
     fn push_by_passes(
         &self,
         tangents: &[AnyTensor],
@@ -81,6 +85,7 @@ impl Call<'_> {
     }
 
     /// Returns the blocks of the Jacobian, those of one output after the other.
+    #[inline]
     pub(super) fn jacobian(&self) -> Result<Tensors, Error> {
         let create_graph = self.options.create_graph;
         if !self.options.forward_mode {
@@ -117,6 +122,7 @@ impl Call<'_> {
     }
 
     /// Returns the blocks of the Hessian of a function of one output, those of one input after the other.
+    #[inline]
     pub(super) fn hessian(&self) -> Result<Tensors, Error> {
         let create_graph = self.options.create_graph;
         if !self.options.forward_mode {
@@ -139,6 +145,7 @@ impl Call<'_> {
     }
 
     /// Returns the value of a function of one output, and the product of its Hessian with `vectors`.
+    #[inline]
     pub(super) fn hvp(&self, vectors: Tensors) -> Result<(AnyTensor, Tensors), Error> {
         let create_graph = self.options.create_graph;
         let (value, found) = if self.options.forward_mode {
@@ -156,6 +163,7 @@ impl Call<'_> {
     }
 
     /// Runs a function of one output in forward mode, recorded, and returns the tangent and the value.
+    #[inline]
     fn tangent(&self, tangents: Vec<Option<AnyTensor>>) -> Result<Recording, Error> {
         let tangents = self.finish(tangents);
         let along = |inputs: &[AnyTensor]| {
@@ -168,6 +176,7 @@ impl Call<'_> {
     }
 
     /// Returns the outputs along `tangents`, without a graph unless `create_graph` is set.
+    #[inline]
     fn along(&self, tangents: Vec<Option<AnyTensor>>) -> Result<Vec<Along>, Error> {
         let primals = self.inputs.iter().map(|input| {
             if self.options.create_graph {
@@ -181,6 +190,7 @@ impl Call<'_> {
     }
 
     /// Makes tangents constants unless `create_graph` is set.
+    #[inline]
     fn finish(&self, tangents: Vec<Option<AnyTensor>>) -> Vec<Option<AnyTensor>> {
         let tangents = tangents.into_iter();
         let finished = tangents.map(|tangent| Some(self.options.finish(tangent?)));
@@ -189,11 +199,13 @@ impl Call<'_> {
 }
 
 /// Returns the gradient of a tensor of one element with respect to itself.
+#[inline]
 fn unit(value: &AnyTensor) -> AnyTensor {
     value.one_hot(0)
 }
 
 /// Returns the direction of one entry of one input.
+#[inline]
 fn direction(inputs: &[AnyTensor], place: usize, entry: usize) -> Vec<Option<AnyTensor>> {
     let each = inputs.iter().enumerate();
     let tangents = each.map(|(other, input)| (other == place).then(|| input.one_hot(entry)));

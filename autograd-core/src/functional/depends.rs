@@ -9,6 +9,7 @@ use crate::tape::Node;
 
 impl Recording {
     /// Returns an error for an output that depends on no input, and for an input that no output depends on.
+    #[inline]
     pub(super) fn check_any(&self, derivative: Derivative) -> Result<(), Error> {
         let depends = self.depends();
         let output = depends.iter().position(|inputs| !inputs.contains(&true));
@@ -28,6 +29,7 @@ impl Recording {
     }
 
     /// Returns an error for an output that does not depend on each of the inputs.
+    #[inline]
     pub(super) fn check_each(&self, derivative: Derivative) -> Result<(), Error> {
         for (output, depends) in self.depends().iter().enumerate() {
             if let Some(input) = depends.iter().position(|depends| !depends) {
@@ -43,6 +45,7 @@ impl Recording {
     }
 
     /// Returns, for each output and input, whether the graph leads from the output to the input.
+    #[inline]
     fn depends(&self) -> Vec<Vec<bool>> {
         let inputs = self.inputs.iter().filter_map(AnyTensor::edge);
         let inputs: Vec<&Node> = inputs.map(|edge| &edge.node).collect();

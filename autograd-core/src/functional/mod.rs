@@ -46,6 +46,7 @@ use autograd_kernels::Element;
 
 /// Returns the outputs of a function without types, and their derivatives along `tangents`, one for each input: see
 /// [`Functional::jvp`].
+#[inline]
 pub(crate) fn along(
     options: Functional,
     function: &ErasedFn<'_>,

@@ -21,15 +21,18 @@ pub(super) struct Layout {
 
 impl Layout {
     /// Returns the layout of backward passes: a part for each entry of the output, of the input's shape.
+    #[inline]
     pub(super) fn rows(output: &[usize], input: &[usize]) -> Self {
         Self::new(0, input, (output, input))
     }
 
     /// Returns the layout of forward mode: a part for each entry of the input, of the output's shape.
+    #[inline]
     pub(super) fn columns(output: &[usize], input: &[usize]) -> Self {
         Self::new(output.len(), output, (output, input))
     }
 
+    #[inline]
     fn new(axis: usize, part: &[usize], (output, input): (&[usize], &[usize])) -> Self {
         Self {
             axis: Axis(axis),
@@ -40,6 +43,7 @@ impl Layout {
 }
 
 /// Assembles a block of the element type of `like` from its parts; a missing part is zeros.
+#[inline]
 pub(super) fn assemble(
     parts: Vec<Option<AnyTensor>>,
     layout: Layout,
@@ -59,6 +63,7 @@ pub(super) fn assemble(
 }
 
 /// Returns the blocks of the Jacobian, those of one output after the other, by a pass for each entry of the output.
+#[inline]
 pub(super) fn jacobian(recorded: &Recording, create_graph: bool) -> Result<Vec<AnyTensor>, Error> {
     let mut blocks = Vec::new();
     for output in &recorded.outputs {
@@ -75,6 +80,7 @@ pub(super) fn jacobian(recorded: &Recording, create_graph: bool) -> Result<Vec<A
 }
 
 /// Returns the blocks of one output of this shape, from the gradients of all inputs for each entry of the output.
+#[inline]
 pub(super) fn row_blocks(
     rows: Vec<Vec<Option<AnyTensor>>>,
     output: &[usize],
@@ -99,6 +105,7 @@ fn stack<T: Element>(parts: Vec<AnyTensor>, layout: &Layout) -> TensorD<T> {
     Tensor::stack(layout.axis, &parts).reshape(&layout.whole[..])
 }
 
+#[inline]
 fn zeros(like: &AnyTensor, shape: &[usize]) -> AnyTensor {
     match like {
         AnyTensor::F32(_) => AnyTensor::F32(ArrayD::zeros(shape).into()),
@@ -107,6 +114,7 @@ fn zeros(like: &AnyTensor, shape: &[usize]) -> AnyTensor {
 }
 
 /// Returns a tensor converted to the element type of `like`.
+#[inline]
 pub(super) fn cast(tensor: AnyTensor, like: &AnyTensor) -> AnyTensor {
     match (tensor, like) {
         (AnyTensor::F32(tensor), AnyTensor::F64(_)) => AnyTensor::F64(tensor.cast()),

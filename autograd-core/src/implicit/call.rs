@@ -25,16 +25,19 @@ type Passed = (System, Vec<AnyTensor>);
 
 impl Link {
     /// Returns a link that needs nothing.
+    #[inline]
     pub const fn none() -> Self {
         Self(None)
     }
 
     /// Returns a link of forward mode.
+    #[inline]
     pub const fn wanted() -> Self {
         Self(Some(RefCell::new(None)))
     }
 
     /// Returns whether it is one of forward mode.
+    #[inline]
     pub fn is_wanted(&self) -> bool {
         self.0.is_some()
     }
@@ -50,6 +53,7 @@ impl Link {
     ///
     /// # Panics
     /// If nothing was.
+    #[inline]
     pub fn take(self) -> Passed {
         let passed = self.0.and_then(RefCell::into_inner);
         // INVARIANT: `apply` passes it on before it returns outputs.
@@ -60,6 +64,7 @@ impl Link {
 impl System {
     /// Computes the gradients of the inputs that this pass needs, from those of the unknowns, which are all differentiable
     /// outputs; `inputs` has the tensors of each.
+    #[inline]
     pub fn backward(
         &self,
         call: &mut Call<'_>,
@@ -96,6 +101,7 @@ impl System {
     }
 
     /// Returns the tangents of the unknowns, from those of the inputs; `None` if they failed.
+    #[inline]
     pub fn forward(
         &self,
         call: &mut ForwardCall,
@@ -115,6 +121,7 @@ impl System {
     }
 
     /// Returns the unknowns that `apply` does not return with their tangents, which are the last.
+    #[inline]
     pub fn hidden(
         &self,
         call: &ForwardCall,
@@ -135,6 +142,7 @@ impl System {
     }
 }
 
+#[inline]
 fn tangents_of(
     system: &System,
     unknowns: &[AnyTensor],
@@ -164,6 +172,7 @@ fn tangents_of(
 }
 
 /// Returns the x of Jx = b, or of `Jᵀx = b` if `transposed`.
+#[inline]
 fn solve(
     system: &System,
     b: Vec<AnyTensor>,
@@ -217,6 +226,7 @@ pub fn erased_tangents<T: Element, D: Dimension>(
         .collect()
 }
 
+#[inline]
 fn negative(tensor: AnyTensor) -> AnyTensor {
     match tensor {
         AnyTensor::F32(tensor) => AnyTensor::F32(-tensor),
@@ -225,6 +235,7 @@ fn negative(tensor: AnyTensor) -> AnyTensor {
 }
 
 /// Returns tensors that a residual takes for constants.
+#[inline]
 pub fn constants(tensors: Vec<AnyTensor>) -> Vec<AnyTensor> {
     tensors.into_iter().map(AnyTensor::into_constant).collect()
 }

@@ -40,6 +40,7 @@ pub(super) enum Place {
 impl Factors {
     /// Factors a matrix whose elements are known up to the relative error `epsilon`, or returns its condition: if that
     /// is above 1/(n·epsilon), or not a number because an element is not finite. It is infinite for a singular matrix.
+    #[inline]
     pub(super) fn new(mut matrix: Array2<f64>, epsilon: f64) -> Result<Self, Singular> {
         if matrix.iter().any(|element| !element.is_finite()) {
             return Err(Singular {
@@ -89,11 +90,13 @@ impl Factors {
     }
 
     /// Returns the largest magnitude of an element of the matrix.
+    #[inline]
     pub(super) fn largest(&self) -> f64 {
         self.largest
     }
 
     /// Returns the x of Jx = b, or of `Jᵀx = b` if `transposed`.
+    #[inline]
     pub(super) fn solve(&self, b: Vec<f64>, transposed: bool) -> Vec<f64> {
         let b = Array1::from(b);
         let x = if transposed {
@@ -108,6 +111,7 @@ impl Factors {
 }
 
 /// Scales the lanes of a matrix that are indexed by `axis`, and returns their factors; that of zeros is 1.
+#[inline]
 fn scale(matrix: &mut Array2<f64>, axis: Axis) -> Array1<f64> {
     let factors: Array1<f64> = matrix
         .axis_iter(axis)
@@ -120,6 +124,7 @@ fn scale(matrix: &mut Array2<f64>, axis: Axis) -> Array1<f64> {
 }
 
 /// Returns the power of two that brings a number between 1/2 and 1, as far as it is a finite number; 1 for 0.
+#[inline]
 fn power_of_two(most: f64) -> f64 {
     if most == 0.0 {
         return 1.0;
@@ -129,12 +134,14 @@ fn power_of_two(most: f64) -> f64 {
 }
 
 /// Returns the largest sum of magnitudes of a column.
+#[inline]
 fn norm(matrix: &Array2<f64>) -> f64 {
     let sums = matrix.columns().into_iter();
     sums.map(|column| magnitude(&column.to_owned()))
         .fold(0.0, f64::max)
 }
 
+#[inline]
 fn magnitude(vector: &Array1<f64>) -> f64 {
     vector.iter().map(|x| x.abs()).sum()
 }
@@ -142,6 +149,7 @@ fn magnitude(vector: &Array1<f64>) -> f64 {
 /// Returns an estimate of the 1-norm of the inverse from below, by Hager's method with Higham's second vector (LAPACK's
 /// `gecon`). It is seldom less than a third of the norm. For a matrix that is nearly singular, the index returned beside
 /// it is that of the largest element of a vector that the matrix takes nearly to zero.
+#[inline]
 fn norm_of_inverse(lu: &Lu<f64>, size: usize) -> (f64, Option<usize>) {
     const MOST_STEPS: usize = 5;
     if size == 0 {

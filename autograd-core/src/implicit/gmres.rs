@@ -20,6 +20,7 @@ pub(super) struct Limits {
 
 impl Limits {
     /// Returns the limits where nothing else solves the equations.
+    #[inline]
     pub(super) fn alone(size: usize) -> Self {
         Self {
             products: MOST_PRODUCTS.0 * size + MOST_PRODUCTS.1,
@@ -28,6 +29,7 @@ impl Limits {
     }
 
     /// Returns the limits where `size` products give the matrix, which can be factored then.
+    #[inline]
     pub(super) fn before_factors(size: usize) -> Self {
         Self {
             products: size,
@@ -136,6 +138,7 @@ struct Cycle {
 }
 
 impl Cycle {
+    #[inline]
     fn new(r: &[f64], remains: f64) -> Self {
         Self {
             basis: vec![r.iter().map(|x| x / remains).collect()],
@@ -146,11 +149,13 @@ impl Cycle {
         }
     }
 
+    #[inline]
     fn last(&self) -> &[f64] {
         &self.basis[self.basis.len() - 1]
     }
 
     /// Adds the image of the last basis vector; returns whether there is a new basis vector.
+    #[inline]
     fn extend(&mut self, mut image: Vec<f64>) -> bool {
         let mut column = vec![0.0; self.basis.len()];
         let before = norm(&image);
@@ -195,6 +200,7 @@ impl Cycle {
     }
 
     /// Adds the solution of the least squares problem.
+    #[inline]
     fn add_to(&self, x: &mut [f64]) {
         let mut weights = self.right[..self.columns.len()].to_vec();
         for row in (0..weights.len()).rev() {
@@ -210,11 +216,13 @@ impl Cycle {
     }
 }
 
+#[inline]
 fn dot(x: &[f64], y: &[f64]) -> f64 {
     aview1(x).dot(&aview1(y))
 }
 
 /// Returns the length of a vector, without overflow.
+#[inline]
 fn norm(x: &[f64]) -> f64 {
     let most = x.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
     if most == 0.0 || !most.is_finite() {

@@ -52,6 +52,7 @@ enum Along {
 
 impl Linear {
     /// Linearizes at constants: the unknowns, of which there are `count` tensors, then the inputs.
+    #[inline]
     pub(super) fn new(system: &System, tensors: &[AnyTensor], count: usize) -> Result<Self, Error> {
         let recorded = Recording::of(system.at(count), tensors, false, system.applied_at())?;
         let size: usize = tensors[..count].iter().map(AnyTensor::len).sum();
@@ -72,6 +73,7 @@ impl Linear {
     }
 
     /// Returns the factors of J.
+    #[inline]
     fn factors(&self, system: &System) -> Result<Factors, Error> {
         let size = self.unknowns().iter().map(AnyTensor::len).sum();
         let Matrix {
@@ -89,6 +91,7 @@ impl Linear {
     }
 
     /// Returns what makes J singular, in words; `connected` has, for each unknown, whether the residual depends on it.
+    #[inline]
     fn because(&self, system: &System, place: Place, connected: &[bool]) -> String {
         let cut = "is it computed inside `no_grad`, or by `grad` without `create_graph`?";
         let zero = "0, as that of a square is where it has its minimum";
@@ -118,6 +121,7 @@ impl Linear {
     }
 
     /// Returns the unknown that has an element of all in a row, and the index there.
+    #[inline]
     fn place(&self, mut entry: usize) -> (usize, Vec<usize>) {
         let mut unknowns = self.unknowns().iter().enumerate();
         let place = unknowns.find_map(|(place, unknown)| {
@@ -131,6 +135,7 @@ impl Linear {
     }
 
     /// Returns the gradients of those inputs for which `needs` is true, for these seeds of the residual.
+    #[inline]
     pub(super) fn gradients(
         &self,
         seeds: Vec<AnyTensor>,
@@ -141,6 +146,7 @@ impl Linear {
     }
 
     /// Returns the x of Jx = b, or of `Jᵀx = b` if `transposed`: the elements of all tensors in a row.
+    #[inline]
     pub(super) fn solve(
         &self,
         system: &System,
@@ -181,11 +187,13 @@ impl Linear {
         }
     }
 
+    #[inline]
     fn unknowns(&self) -> &[AnyTensor] {
         &self.recorded.inputs[..self.count]
     }
 
     /// Returns `Jᵀx`.
+    #[inline]
     fn pull(&self, x: &[f64]) -> Result<Vec<f64>, Error> {
         let seeds = split(x, &self.recorded.outputs);
         let roots = self.recorded.outputs.iter().zip(seeds);
@@ -196,6 +204,7 @@ impl Linear {
     }
 
     /// Returns Jx.
+    #[inline]
     fn push(&self, system: &System, way: &OnceLock<Along>, x: &[f64]) -> Result<Vec<f64>, Error> {
         let tangents = split(x, self.unknowns());
         match way.get() {
@@ -222,6 +231,7 @@ impl Linear {
         }
     }
 
+    #[inline]
     fn push_forward(&self, system: &System, tangents: Vec<AnyTensor>) -> Result<Vec<f64>, Error> {
         let inputs = &self.recorded.inputs[self.count..];
         let inputs: Vec<_> = inputs
@@ -235,6 +245,7 @@ impl Linear {
         Ok(joined(&found))
     }
 
+    #[inline]
     fn push_by_passes(
         &self,
         seeds: &[AnyTensor],
@@ -252,6 +263,7 @@ impl Linear {
     /// any other check mentions it where differences disagree.
     ///
     /// A large step from a residual that is rounding is one of equations that are singular, or nearly so.
+    #[inline]
     fn is_solved(&self, system: &System) -> Result<(), Error> {
         let residual = joined(&self.recorded.outputs);
         let step = match self.solve(system, residual.clone(), false) {
@@ -299,6 +311,7 @@ impl Linear {
     }
 
     /// Returns J, by a pass for each row.
+    #[inline]
     fn matrix(&self, size: usize) -> Result<Matrix, Error> {
         let unknowns = self.unknowns();
         let mut connected = vec![false; unknowns.len()];
@@ -329,6 +342,7 @@ struct Matrix {
 }
 
 /// Returns the gradients of a recorded residual with respect to those `targets` for which `needs` is true.
+#[inline]
 pub(super) fn gradients_of(
     recorded: &Recording,
     seeds: Vec<AnyTensor>,
@@ -347,6 +361,7 @@ pub(super) fn gradients_of(
 }
 
 /// Returns the distance of 1 to the next number of a tensor's element type.
+#[inline]
 fn epsilon(tensor: &AnyTensor) -> f64 {
     match tensor.element_type() {
         ElementType::F32 => f64::from(f32::EPSILON),
@@ -355,11 +370,13 @@ fn epsilon(tensor: &AnyTensor) -> f64 {
 }
 
 /// Returns the elements of all tensors in a row.
+#[inline]
 pub(super) fn joined(tensors: &[AnyTensor]) -> Vec<f64> {
     tensors.iter().flat_map(AnyTensor::values).collect()
 }
 
 /// Returns elements in a row as tensors of the types and shapes of others.
+#[inline]
 pub(super) fn split(mut elements: &[f64], like: &[AnyTensor]) -> Vec<AnyTensor> {
     let mut next = |like: &AnyTensor| {
         let (values, rest) = elements.split_at(like.len());
@@ -370,6 +387,7 @@ pub(super) fn split(mut elements: &[f64], like: &[AnyTensor]) -> Vec<AnyTensor> 
 }
 
 /// Returns the place of the number of the largest magnitude, and that magnitude; 0 without numbers.
+#[inline]
 fn largest(values: &[f64]) -> (usize, f64) {
     let each = values.iter().map(|value| value.abs()).enumerate();
     each.fold(
@@ -379,6 +397,7 @@ fn largest(values: &[f64]) -> (usize, f64) {
 }
 
 /// Returns the index along each axis of an entry in row-major order.
+#[inline]
 fn indices(mut entry: usize, shape: &[usize]) -> Vec<usize> {
     let mut indices: Vec<usize> = shape
         .iter()

@@ -63,6 +63,7 @@ struct Equations {
 }
 
 impl fmt::Debug for System {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("System")
             .field("function", &self.0.function)
@@ -99,23 +100,28 @@ impl System {
         }))
     }
 
+    #[inline]
     fn applied_at(&self) -> &'static Location<'static> {
         self.0.applied_at
     }
 
+    #[inline]
     fn dense(&self) -> usize {
         self.0.dense
     }
 
+    #[inline]
     fn name(&self, unknown: usize) -> &'static str {
         self.0.names.get(unknown).copied().unwrap_or_default()
     }
 
+    #[inline]
     fn error(&self, kind: ErrorKind) -> Error {
         kind.of(self.0.function, self.0.applied_at)
     }
 
     /// Returns the residual, which has the shapes of the unknowns.
+    #[inline]
     fn residual(
         &self,
         unknowns: &[AnyTensor],
@@ -143,6 +149,7 @@ impl System {
     }
 
     /// Returns the residual as a function of the unknowns, of which there are `count` tensors, and the inputs.
+    #[inline]
     fn at(&self, count: usize) -> impl Fn(&[AnyTensor]) -> Result<Vec<AnyTensor>, Error> {
         move |tensors| {
             let (unknowns, inputs) = tensors.split_at(count);
@@ -151,6 +158,7 @@ impl System {
     }
 
     /// Returns the equations linearized at the unknowns and inputs, which are always the same.
+    #[inline]
     fn linear(&self, unknowns: &[AnyTensor], inputs: &[AnyTensor]) -> Result<&Linear, Error> {
         let place = &self.0.linear;
         if let Some(linear) = place.get() {
@@ -171,6 +179,7 @@ fn any<T: Element>(tensors: &[impl std::borrow::Borrow<TensorD<T>>]) -> Vec<AnyT
 }
 
 /// Returns whether the derivatives of a function of these tensors are to have derivatives.
+#[inline]
 fn is_recorded(tensors: &[&[AnyTensor]]) -> bool {
     let mut all = tensors.iter().copied().flatten();
     is_grad_enabled() && all.any(|tensor| tensor.edge().is_some() || tensor.depth() > 0)

@@ -112,6 +112,7 @@ type Gradients<T> = (
 
 impl System {
     /// Returns the gradients of lᵀJr with respect to the unknowns and inputs for which `needs` is true.
+    #[inline]
     fn curvature(
         &self,
         tensors: &[AnyTensor],
@@ -137,6 +138,7 @@ impl System {
     }
 
     /// Returns Jx, or `Jᵀx` if `transposed`, as a function of the unknowns and inputs.
+    #[inline]
     fn product(
         &self,
         tensors: &[AnyTensor],

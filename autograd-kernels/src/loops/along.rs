@@ -109,12 +109,15 @@ impl<'a> Family for Arrays<'a> {
 
 type Slices<'a, T> = <Arrays<'a> as Family>::Of<T>;
 
-#[inline(never)]
+// Without built-in functions no crate may need it: then one that does compiles it. So for the next.
+#[cfg_attr(feature = "ops", inline(never))]
+#[cfg_attr(not(feature = "ops"), inline)]
 fn single(function: Along, arrays: Slices<'_, f32>, lengths: [usize; 2]) {
     of(function, arrays, lengths);
 }
 
-#[inline(never)]
+#[cfg_attr(feature = "ops", inline(never))]
+#[cfg_attr(not(feature = "ops"), inline)]
 fn double(function: Along, arrays: Slices<'_, f64>, lengths: [usize; 2]) {
     of(function, arrays, lengths);
 }

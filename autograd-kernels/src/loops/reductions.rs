@@ -99,12 +99,15 @@ impl<'a> Family for Arrays<'a> {
     type Of<T: Element> = (&'a Lanes<'a, T>, &'a mut Vec<T>);
 }
 
-#[inline(never)]
+// Without built-in functions only pairs use it: then a crate that has pairs compiles it. So for the next three.
+#[cfg_attr(feature = "ops", inline(never))]
+#[cfg_attr(not(feature = "ops"), inline)]
 fn single(reduction: Reduction, lanes: &Lanes<'_, f32>, results: &mut Vec<f32>) {
     of(reduction, lanes, results);
 }
 
-#[inline(never)]
+#[cfg_attr(feature = "ops", inline(never))]
+#[cfg_attr(not(feature = "ops"), inline)]
 fn double(reduction: Reduction, lanes: &Lanes<'_, f64>, results: &mut Vec<f64>) {
     of(reduction, lanes, results);
 }
@@ -119,12 +122,14 @@ fn of<T: registers::Lanes>(reduction: Reduction, lanes: &Lanes<'_, T>, results: 
     };
 }
 
-#[inline(never)]
+#[cfg_attr(feature = "ops", inline(never))]
+#[cfg_attr(not(feature = "ops"), inline)]
 fn first_single(is_max: bool, lanes: &Lanes<'_, f32>, results: &mut Vec<f32>) -> Vec<usize> {
     first_of(is_max, lanes, results)
 }
 
-#[inline(never)]
+#[cfg_attr(feature = "ops", inline(never))]
+#[cfg_attr(not(feature = "ops"), inline)]
 fn first_double(is_max: bool, lanes: &Lanes<'_, f64>, results: &mut Vec<f64>) -> Vec<usize> {
     first_of(is_max, lanes, results)
 }

@@ -3,6 +3,7 @@
 mod examples;
 mod imports;
 mod layers;
+mod rare;
 mod rings;
 mod tables;
 

@@ -75,6 +75,7 @@ pub struct BatchInput {
 
 impl BatchInput {
     /// Returns its tensors with their names.
+    #[inline]
     fn named(self) -> impl Iterator<Item = (String, AnyTensor)> {
         let (name, is_list) = (self.name, self.is_list);
         let tensors = self.tensors.into_iter().enumerate();
@@ -161,6 +162,7 @@ impl BatchCall {
 
     /// Returns the line of the call.
     #[must_use]
+    #[inline]
     pub fn called_at(&self) -> &'static Location<'static> {
         self.called_at
     }
@@ -230,6 +232,7 @@ impl BatchCall {
         BatchOutputs::new(self.without_examples(tensors.into()), layout)
     }
 
+    #[inline]
     fn map(self, function: &ExampleFn<'_>) -> Result<Vec<AnyTensor>, VmapError> {
         let shared = self.shared.iter();
         let shared = shared.filter_map(|(name, tensor)| {
@@ -254,6 +257,7 @@ impl BatchCall {
     }
 
     /// Returns an example of zeros.
+    #[inline]
     fn zeros(&self) -> Vec<AnyTensor> {
         let example =
             |(_, tensor): &(String, AnyTensor)| tensor.zeros_of(&Shape::from(&tensor.shape()[1..]));
@@ -261,6 +265,7 @@ impl BatchCall {
     }
 
     /// Returns the outputs of a batch without examples, from those of any example.
+    #[inline]
     fn without_examples(self, example: Vec<AnyTensor>) -> Vec<AnyTensor> {
         let stacked = |output: AnyTensor| {
             let shape = [&[0], output.shape()].concat();
@@ -290,6 +295,7 @@ impl BatchExample<'_> {
 }
 
 impl BatchOutputs {
+    #[inline]
     fn new(tensors: Vec<AnyTensor>, layout: Vec<Layout>) -> Self {
         Self {
             tensors: tensors.into(),
@@ -330,6 +336,7 @@ impl BatchOutputs {
 }
 
 impl fmt::Debug for BatchCall {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("BatchCall")
             .field("function", &self.function)
@@ -425,6 +432,7 @@ impl<V, E> Collected<V, E> {
 }
 
 /// Returns the name of a tensor among the outputs.
+#[inline]
 fn output_name(layout: &[Layout], output: usize) -> String {
     let mut start = 0;
     for Layout(name, length) in layout {

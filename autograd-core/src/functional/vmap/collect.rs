@@ -28,6 +28,7 @@ pub(super) type Results = Vec<Option<AnyTensor>>;
 ///
 /// A few examples run first, which gives the shapes of the stacked tensors. The others then write their rows while the
 /// results are in a processor's cache, and free their memory for the next.
+#[inline]
 pub(super) fn collect(
     schedule: &Schedule,
     count: usize,
@@ -78,6 +79,7 @@ pub(super) fn collect(
 }
 
 /// Returns the part of `tensor` that one example has, as a constant.
+#[inline]
 pub(super) fn part(tensor: &AnyTensor, axis: BatchAxis, example: usize) -> AnyTensor {
     let Some(axis) = axis else {
         return tensor.clone().into_constant();
@@ -93,6 +95,7 @@ enum Stack {
 
 impl Stack {
     /// Allocates the rows for parts like this one.
+    #[inline]
     fn of(part: &AnyTensor, count: usize) -> Self {
         let shape = Shape::from(part.shape());
         match part {
@@ -101,6 +104,7 @@ impl Stack {
         }
     }
 
+    #[inline]
     fn rows(&mut self) -> StackRows<'_> {
         match self {
             Self::F32(rows, shape) => StackRows::F32(rows.each().map(Mutex::new).collect(), shape),
@@ -108,6 +112,7 @@ impl Stack {
         }
     }
 
+    #[inline]
     fn into_tensor(self, axis: Axis, count: usize) -> AnyTensor {
         match self {
             Self::F32(rows, shape) => AnyTensor::F32(tensor(rows, &shape, axis, count)),
@@ -133,6 +138,7 @@ enum StackRows<'a> {
 
 impl StackRows<'_> {
     /// Writes the row of an example, of the output of this number.
+    #[inline]
     fn write(&self, example: usize, output: usize, part: &AnyTensor) -> Result<(), VmapError> {
         let (Self::F32(_, expected) | Self::F64(_, expected)) = self;
         if part.shape() != &expected[..] {
@@ -184,6 +190,7 @@ struct Sums {
 }
 
 impl<'a> Collector<'a> {
+    #[inline]
     fn new(axes: &[BatchAxis], stacks: &'a mut [Option<Stack>]) -> Self {
         Self {
             rows: stacks
@@ -196,6 +203,7 @@ impl<'a> Collector<'a> {
         }
     }
 
+    #[inline]
     fn insert(&self, example: usize, mut results: Results) -> Result<(), VmapError> {
         for (tensor, (result, rows)) in results.iter_mut().zip(&self.rows).enumerate() {
             if self.shared[tensor] {
@@ -217,6 +225,7 @@ impl<'a> Collector<'a> {
         Ok(())
     }
 
+    #[inline]
     fn into_rest(self) -> (Unstacked, Vec<Option<AnyGradient>>) {
         let unstacked = self.unstacked.into_inner();
         let sums = self.sums.into_inner();
@@ -228,6 +237,7 @@ impl<'a> Collector<'a> {
 }
 
 impl Sums {
+    #[inline]
     fn add(&mut self, example: usize, results: Results) {
         self.out_of_order.insert(example, results);
         while let Some(results) = self.out_of_order.remove(&self.next) {

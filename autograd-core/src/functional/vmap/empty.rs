@@ -10,6 +10,7 @@ use crate::thread::is_grad_enabled;
 use autograd_kernels::{ElementType, Shape};
 
 /// Attaches `outputs` to a node after `inputs` of these names, if any of them requires grad.
+#[inline]
 pub(super) fn no_examples(
     function: &'static str,
     names: Vec<String>,
@@ -43,16 +44,19 @@ struct NoExamples {
 struct Like(ElementType, Shape);
 
 impl Like {
+    #[inline]
     fn of(tensor: &AnyTensor) -> Self {
         Self(tensor.element_type(), Shape::from(tensor.shape()))
     }
 
+    #[inline]
     fn zeros(&self) -> AnyTensor {
         AnyTensor::zeros_of_type(self.0, &self.1)
     }
 }
 
 impl NoExamples {
+    #[inline]
     fn attach(
         self,
         edges: Vec<Option<Edge>>,
@@ -79,15 +83,18 @@ impl NoExamples {
 impl InternalRule for NoExamples {
     const NAME: &'static str = "Vmap";
 
+    #[inline]
     fn name(&self) -> &'static str {
         self.function
     }
 
+    #[inline]
     fn input_name(&self, edge: usize) -> String {
         let name = self.names.get(edge).cloned();
         name.unwrap_or_else(|| format!("grad_outputs[{}]", edge - self.names.len()))
     }
 
+    #[inline]
     fn backward(&self, call: BackwardCall<'_>) -> Result<(), Error> {
         let needed: Vec<usize> = (0..call.needs.len())
             .filter(|&edge| call.needs[edge])

@@ -22,6 +22,7 @@ pub(super) enum VmapError {
 }
 
 impl From<Error> for VmapError {
+    #[inline]
     fn from(error: Error) -> Self {
         Self::Error(error)
     }
@@ -33,6 +34,7 @@ impl VmapError {
     /// # Panics
     /// If shapes or lengths differ, which is a mistake of the caller.
     #[track_caller]
+    #[inline]
     pub(super) fn into_error(self) -> Error {
         match self {
             Self::Error(error) => error,

@@ -149,6 +149,7 @@ where
 
 /// Returns the number of examples.
 #[track_caller]
+#[inline]
 fn count(axis: Axis, inputs: &[AnyTensor]) -> usize {
     let index = axis.index();
     for input in inputs {
@@ -192,6 +193,7 @@ struct VmapCall<'f> {
 
 impl VmapCall<'_> {
     /// Runs the examples.
+    #[inline]
     fn run(self) -> Result<Vec<AnyTensor>, VmapError> {
         let has_tangent = self.inputs.iter().any(|input| input.depth() > 0);
         if forward_mode::is_running() || has_tangent {
@@ -202,6 +204,7 @@ impl VmapCall<'_> {
     }
 
     /// Runs the examples and records them as one node. See Note [Maps].
+    #[inline]
     fn recorded(self) -> Result<Vec<AnyTensor>, VmapError> {
         let is_recorded = is_grad_enabled();
         let schedule = Schedule::new(false);
@@ -251,6 +254,7 @@ impl VmapCall<'_> {
     }
 
     /// Applies `slice`, the function and `stack`, which in forward mode compute the tangents, one example at a time.
+    #[inline]
     fn composed(&self) -> Result<Vec<AnyTensor>, VmapError> {
         let mut outputs: Vec<Vec<AnyTensor>> = Vec::new();
         for index in 0..self.count {
@@ -278,6 +282,7 @@ impl VmapCall<'_> {
 }
 
 /// Returns one example of an input, by the function `slice`.
+#[inline]
 pub(crate) fn example(input: &AnyTensor, axis: Axis, index: usize) -> AnyTensor {
     let index = isize::try_from(index);
     // INVARIANT: no array has more elements than an `isize` counts, unless they take no memory.
@@ -292,6 +297,7 @@ pub(crate) fn example(input: &AnyTensor, axis: Axis, index: usize) -> AnyTensor 
 /// # Panics
 /// If the parts differ in their shapes.
 #[track_caller]
+#[inline]
 pub(crate) fn stacked(parts: Vec<AnyTensor>) -> AnyTensor {
     #[track_caller]
     fn stack<T: Element>(parts: Vec<AnyTensor>) -> TensorD<T> {

@@ -51,6 +51,7 @@ impl Example {
 }
 
 /// Gives a part of the batch a node, at which the history of its example ends. See Note [Maps].
+#[inline]
 pub(super) fn example_input(
     part: AnyTensor,
     id: ExampleId,
@@ -70,14 +71,17 @@ struct ExampleInput(ExampleId);
 impl InternalRule for ExampleInput {
     const NAME: &'static str = "Input";
 
+    #[inline]
     fn input_name(&self, _edge: usize) -> String {
         "input".to_owned()
     }
 
+    #[inline]
     fn backward(&self, _call: BackwardCall<'_>) -> Result<(), Error> {
         Ok(())
     }
 
+    #[inline]
     fn check_end(&self, node: &Node) -> Result<(), Error> {
         if is_in_example(self.0) {
             return Ok(());
@@ -106,6 +110,7 @@ pub(super) struct Names {
 
 impl Names {
     /// Returns what identifies an edge while its tensor is held.
+    #[inline]
     pub(super) fn key(edge: &Edge) -> (usize, u32) {
         (edge.node.0.address(), edge.output_nr)
     }
@@ -148,12 +153,14 @@ pub(super) struct NodeParts {
 }
 
 impl ExampleRecords {
+    #[inline]
     pub(super) fn new(floor: u64, count: usize) -> Self {
         let each = (0..count).map(|_| OnceLock::new()).collect();
         Self { floor, each }
     }
 
     /// Returns the identity of an example.
+    #[inline]
     pub(super) fn id(&self, index: usize) -> ExampleId {
         ExampleId {
             map: self.floor,
@@ -167,6 +174,7 @@ impl ExampleRecords {
     }
 
     /// Inserts an example that has run.
+    #[inline]
     pub(super) fn insert(&self, index: usize, example: Example) {
         let captured = example.walk(self.floor, |_| {});
         let captured = captured.into_iter().cloned().collect();
@@ -176,6 +184,7 @@ impl ExampleRecords {
 
     /// Makes the node of the map and attaches the values of the outputs to it; those that depend on no leaf stay
     /// constants.
+    #[inline]
     pub(super) fn attach(self, parts: NodeParts, values: Results) -> Results {
         let (mut examples, mut edges) = (Vec::new(), parts.edges);
         let mut has_history = vec![false; values.len()];
@@ -249,12 +258,14 @@ struct VmapNode {
 }
 
 impl VmapNode {
+    #[inline]
     fn examples(&self) -> MutexGuard<'_, Option<Arc<Examples>>> {
         // Nothing panics while the lock is held.
         self.examples.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the name of an input that has one.
+    #[inline]
     fn named(&self, edge: usize) -> Option<&String> {
         let names = self.names.as_ref()?;
         if edge < self.mapped {
@@ -267,6 +278,7 @@ impl VmapNode {
     }
 
     /// Returns the batch axis of the input at an edge.
+    #[inline]
     fn axis(&self, edge: usize) -> BatchAxis {
         self.inputs.get(edge).copied().flatten()
     }
@@ -275,12 +287,14 @@ impl VmapNode {
 impl InternalRule for VmapNode {
     const NAME: &'static str = "Vmap";
 
+    #[inline]
     fn name(&self) -> &'static str {
         self.names
             .as_ref()
             .map_or(Self::NAME, |names| names.function)
     }
 
+    #[inline]
     fn input_name(&self, edge: usize) -> String {
         if let Some(name) = self.named(edge) {
             name.clone()
@@ -293,6 +307,7 @@ impl InternalRule for VmapNode {
         }
     }
 
+    #[inline]
     fn backward(&self, call: BackwardCall<'_>) -> Result<(), Error> {
         let examples = self.examples().clone();
         let examples = examples.ok_or_else(|| call.node.error(ErrorKind::Freed))?;
@@ -317,11 +332,13 @@ impl InternalRule for VmapNode {
         Ok(())
     }
 
+    #[inline]
     fn free(&self) {
         let examples = self.examples().take();
         drop_held(examples);
     }
 
+    #[inline]
     fn saved(&self, note: &mut NoteSaved<'_>) -> bool {
         let Some(examples) = self.examples().clone() else {
             return false;
@@ -337,6 +354,7 @@ impl InternalRule for VmapNode {
 }
 
 impl Drop for VmapNode {
+    #[inline]
     fn drop(&mut self) {
         // The captured tensors may have long histories: see `drop_held`.
         drop_held(self.examples().take());
@@ -356,6 +374,7 @@ struct VmapBackward<'a> {
 
 impl VmapBackward<'_> {
     /// Returns the needed gradients, and the gradients that tensors within the examples retain.
+    #[inline]
     fn run(&self) -> Result<(Results, Retained), VmapError> {
         let count = self.examples.each.len();
         let schedule = Schedule::new(self.examples.ordered);
@@ -403,6 +422,7 @@ impl VmapBackward<'_> {
     }
 
     /// Returns the names for the node of the derivative.
+    #[inline]
     fn names(&self) -> Option<Names> {
         let names = self.map.names.as_ref()?;
         let captured = self.node.0.edges().iter().skip(self.map.inputs.len());
@@ -434,6 +454,7 @@ impl VmapBackward<'_> {
     }
 
     /// Returns the gradients of one example.
+    #[inline]
     fn example(
         &self,
         index: usize,

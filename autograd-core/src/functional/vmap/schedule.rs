@@ -20,6 +20,7 @@ pub(super) struct Schedule {
 
 impl Schedule {
     /// Runs examples one after the other if `ordered`, or if a mode of this thread needs it.
+    #[inline]
     pub(super) fn new(ordered: bool) -> Self {
         Self {
             ordered: ordered || engine::is_ordered(),
@@ -30,6 +31,7 @@ impl Schedule {
 
     /// Calls `work` with each of `examples`, in their order, and returns the error of the first example that fails.
     /// After an error or a panic, no further example starts.
+    #[inline]
     pub(super) fn each<E: Send>(
         &self,
         examples: Range<usize>,
@@ -78,6 +80,7 @@ impl Schedule {
 struct Unfinished<'a>(&'a AtomicUsize, usize);
 
 impl Drop for Unfinished<'_> {
+    #[inline]
     fn drop(&mut self) {
         self.0.store(self.1, Ordering::Relaxed);
     }
