@@ -1,4 +1,5 @@
-//! scan/selective: Mamba's selective scan, forward and backward: rows of 16 numbers as states.
+//! scan/selective: Mamba's selective scan, forward and backward: rows of 16 numbers as states. scan/slices: the same, with
+//! rows of any length.
 
 use std::time::Duration;
 
@@ -32,6 +33,24 @@ fn selective<T: Real>(
     (next, y)
 }
 
+#[custom_function(scan, outputs(last, y))]
+fn of_slices<T: Real>(
+    #[state] h: &mut [T],
+    #[step] delta: T,
+    #[step] x: T,
+    #[step] b: &[T],
+    #[step] c: &[T],
+    a: &[T],
+    d: T,
+) -> T {
+    let mut y = d * x;
+    for n in 0..h.len() {
+        h[n] = (delta * a[n]).exp() * h[n] + delta * b[n] * x;
+        y += c[n] * h[n];
+    }
+    y
+}
+
 /// The tensors; `b` and `c` are those of all channels.
 struct Leaves {
     h: Tensor2<f32>,
@@ -44,9 +63,41 @@ struct Leaves {
 }
 
 pub fn run(filter: &Filter) {
-    if !filter.wants("scan/selective") {
-        return;
+    type Of = fn(&Leaves) -> Tensor2<f32>;
+    let functions: [(&str, Of); 2] = [
+        ("scan/selective", |leaves| {
+            let Leaves {
+                h,
+                delta,
+                x,
+                b,
+                c,
+                a,
+                d,
+            } = leaves;
+            selective(h, delta, x, b, c, a, d).1
+        }),
+        ("scan/slices", |leaves| {
+            let Leaves {
+                h,
+                delta,
+                x,
+                b,
+                c,
+                a,
+                d,
+            } = leaves;
+            of_slices(h, delta, x, b, c, a, d).1
+        }),
+    ];
+    for (name, function) in functions {
+        if filter.wants(name) {
+            compare(name, function);
+        }
     }
+}
+
+fn compare(name: &str, function: impl Fn(&Leaves) -> Tensor2<f32>) {
     let number = |place: usize| ((place * 7 + 31) % 997) as f32 / 997.0;
     let of_steps = |start: f32| {
         Array2::from_shape_fn((STEPS, CHANNELS), |(step, channel)| {
@@ -67,7 +118,7 @@ pub fn run(filter: &Filter) {
     );
     let leaves = by_hand.leaves();
     let gradient = Tensor::from(Array2::ones((STEPS, CHANNELS)));
-    ours(&leaves, &gradient);
+    ours(&function, &leaves, &gradient);
     by_hand.run();
     check("delta", &leaves.delta, &by_hand.of_delta);
     check("x", &leaves.x, &by_hand.of_x);
@@ -80,11 +131,11 @@ pub fn run(filter: &Filter) {
         ROUNDS,
         || {
             leaves.zero_grad();
-            ours(&leaves, &gradient)
+            ours(&function, &leaves, &gradient)
         },
         || by_hand.run(),
     );
-    report_both("scan/selective", ours, limit, ("ms", 1e6));
+    report_both(name, ours, limit, ("ms", 1e6));
 }
 
 fn check<D: pullback::ndarray::Dimension>(name: &str, leaf: &Tensor<f32, D>, limits: &[f32]) {
@@ -98,17 +149,12 @@ fn check<D: pullback::ndarray::Dimension>(name: &str, leaf: &Tensor<f32, D>, lim
     }
 }
 
-fn ours(leaves: &Leaves, gradient: &Tensor2<f32>) -> [Duration; 2] {
-    let Leaves {
-        h,
-        delta,
-        x,
-        b,
-        c,
-        a,
-        d,
-    } = leaves;
-    let (forward, (_, y)) = timed(|| selective(h, delta, x, b, c, a, d));
+fn ours(
+    function: impl Fn(&Leaves) -> Tensor2<f32>,
+    leaves: &Leaves,
+    gradient: &Tensor2<f32>,
+) -> [Duration; 2] {
+    let (forward, y) = timed(|| function(leaves));
     let (backward, ()) = timed(|| {
         let pass = Backward::of(&y).seed(gradient);
         pass.run().expect("the graph is whole");

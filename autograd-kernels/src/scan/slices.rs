@@ -193,7 +193,7 @@ impl<'a, F: SliceFormula, D: Order> Step<'a, F, D> {
 
     /// Returns the places of the numbers in a replay: for each, its component and which number it is. They are sorted by
     /// kinds of so many numbers.
-    fn places<const K: usize>(&self, kinds: [usize; K]) -> impl Iterator<Item = (usize, usize)> {
+    fn places<const K: usize>(kinds: [usize; K]) -> impl Iterator<Item = (usize, usize)> {
         let mut places = Vec::new();
         let mut first = 0;
         for count in kinds {
@@ -207,12 +207,12 @@ impl<'a, F: SliceFormula, D: Order> Step<'a, F, D> {
 
     fn inputs(&self) -> impl Iterator<Item = (usize, usize)> {
         let counts = self.scan.counts;
-        self.places([counts.states, counts.steps, counts.shared])
+        Self::places([counts.states, counts.steps, counts.shared])
     }
 
     fn results(&self) -> impl Iterator<Item = (usize, usize)> {
         let counts = self.scan.counts;
-        self.places([counts.states, counts.outputs])
+        Self::places([counts.states, counts.outputs])
     }
 
     /// Returns the inputs in the order of a replay.

@@ -183,14 +183,12 @@ pub(super) fn read(
     let has_slices = has_slices.filter(|row| matches!(row, Row::Slice)).count() > 0;
     let mut outputs = outputs(sig, number, (function, has_slices), diagnostics);
     let scan = scanned.map(|scanned| {
-        let inputs = (&parameters.inputs[..], &parameters.rows[..]);
-        scan::read(
-            sig,
-            scanned,
-            (inputs, parameters.roles),
-            (number, &mut outputs),
-            diagnostics,
-        )
+        let inputs = (
+            &parameters.inputs[..],
+            &parameters.rows[..],
+            parameters.roles,
+        );
+        scan::read(sig, scanned, inputs, (number, &mut outputs), diagnostics)
     });
     let count = outputs.len();
     let (gradients, values) = (

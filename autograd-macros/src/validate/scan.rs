@@ -202,7 +202,7 @@ fn is_written_if_a_state(
 pub(super) fn read(
     sig: &Signature,
     scanned: &Scanned,
-    ((inputs, rows), roles): ((&[Ident], &[Option<Row>]), Vec<Role>),
+    (inputs, rows, roles): (&[Ident], &[Option<Row>], Vec<Role>),
     (number, outputs): (&Ident, &mut Vec<Option<Row>>),
     diagnostics: &mut Diagnostics,
 ) -> Scan {

@@ -257,7 +257,7 @@ fn without_steps_the_states_come_back() {
         (memory.to_array(), &[0, 2][..])
     );
     last.sum().backward().unwrap();
-    assert_eq!(memory.grad().unwrap(), Array2::ones([2, 3]));
+    assert_eq!(memory.grad().unwrap(), Array2::<f64>::ones([2, 3]));
 }
 
 #[test]
