@@ -9,10 +9,11 @@ use syn::{Attribute, Expr, FnArg, Ident, Pat, ReturnType, Signature, Type, parse
 use super::items::Items;
 use super::short::{OF_BOTH, OF_THE_BODY, is_one_of, whole};
 use super::tokens::{at, local, number, tuple};
+use super::values::{block_of_entries, fields, formula_name, list_of_values, list_values, value};
 use super::{apply, pairs, probes, scan, slices};
 use crate::docs;
 use crate::model::{Definition, Elementwise, Forward, FreeFunction, FunctionModel, Replaced, Row};
-use crate::spell::{lasting, owned};
+use crate::spell::lasting;
 use crate::strip;
 use crate::types::{Passing, bound, is_sized, peel};
 
@@ -285,14 +286,6 @@ pub(super) fn loops(
     }
 }
 
-/// Returns the fields of what holds the values of a formula.
-pub(super) fn fields(elementwise: &Elementwise) -> impl Iterator<Item = TokenStream> {
-    elementwise.values.iter().map(|(name, ty)| {
-        let ty = lasting(&Type::Verbatim(owned(&Passing::of(ty))));
-        quote!(#name: #ty)
-    })
-}
-
 /// Generates the items of the inputs and of the outputs, where some are rows.
 fn lists_of_items(inputs: &Items<'_>, outputs: &Items<'_>, p: &TokenStream) -> Option<TokenStream> {
     (inputs.has_rows() || outputs.has_rows()).then(|| {
@@ -300,25 +293,6 @@ fn lists_of_items(inputs: &Items<'_>, outputs: &Items<'_>, p: &TokenStream) -> O
         quote! {
             const INPUTS: &'static [#p::Item] = #inputs;
             const OUTPUTS: &'static [#p::Item] = #outputs;
-        }
-    })
-}
-
-/// Generates the function that lists the values that a formula holds, where there are any.
-pub(super) fn list_of_values(elementwise: &Elementwise, p: &TokenStream) -> Option<TokenStream> {
-    let note = local("note");
-    let values = elementwise.values.iter();
-    let listed = values.map(|(name, _)| quote!(#p::list_value(&self.#name, #note);));
-    list_values(elementwise, &quote!(#(#listed)*), &note)
-}
-
-/// Generates the function that lists the values, where there are any.
-fn list_values(elementwise: &Elementwise, body: &TokenStream, note: &Ident) -> Option<TokenStream> {
-    (!elementwise.values.is_empty()).then(|| {
-        quote! {
-            fn list_values(&self, #note: &mut dyn ::core::ops::FnMut(&'static str, usize)) {
-                #body
-            }
         }
     })
 }
@@ -350,11 +324,6 @@ fn entries_of(elementwise: &Elementwise, p: &TokenStream) -> TokenStream {
             (#(#blocks,)*)
         }
     }
-}
-
-/// Returns the names of the entries of a block of elements, and of the place of the element in it.
-fn block_of_entries() -> [Ident; 2] {
-    ["entries", "at"].map(local)
 }
 
 /// Generates the function that lists the values with an entry for each element, where there are any.
@@ -540,34 +509,6 @@ fn name_of<'a>(
         .or(output.map(|output| &y[output]))
 }
 
-/// Returns a value of the formula `of`, as its function takes it for one element.
-pub(super) fn value(
-    name: &Ident,
-    elementwise: &Elementwise,
-    of: &TokenStream,
-) -> Option<TokenStream> {
-    let mut lists = elementwise.entries.iter();
-    if let Some(place) = lists.position(|(value, _)| value == name) {
-        let ([entries, at], place) = (block_of_entries(), number(place));
-        return Some(quote!(#entries.#place.at(#at)));
-    }
-    let (_, ty) = elementwise.values.iter().find(|(value, _)| value == name)?;
-    let span = at(ty);
-    Some(match Passing::of(ty) {
-        Passing::Owned(_) => quote_spanned!(span=> ::core::clone::Clone::clone(&#of.#name)),
-        Passing::Reference(ty) => {
-            let ty = lasting(&ty);
-            quote!(::core::borrow::Borrow::<#ty>::borrow(&#of.#name))
-        }
-        Passing::OptionalReference(_) => quote! {
-            ::core::option::Option::map(
-                ::core::option::Option::as_ref(&#of.#name),
-                ::core::borrow::Borrow::borrow,
-            )
-        },
-    })
-}
-
 fn numbered(name: &str, count: usize) -> Vec<Ident> {
     (0..count)
         .map(|index| local(format_args!("{name}_{index}")))
@@ -692,10 +633,6 @@ fn derivatives(model: &FunctionModel, elementwise: &Elementwise, p: &TokenStream
 
 fn gradients_name(ident: &Ident) -> Ident {
     format_ident!("{ident}Gradients", span = at(ident))
-}
-
-pub(super) fn formula_name(ident: &Ident) -> Ident {
-    format_ident!("{ident}Formula", span = at(ident))
 }
 
 pub(super) fn returns_tuple(elementwise: &Elementwise) -> bool {

@@ -51,6 +51,7 @@ mod short;
 mod signature;
 mod slices;
 mod tokens;
+mod values;
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};

@@ -4,9 +4,10 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens as _, format_ident, quote};
 use syn::Ident;
 
-use super::elementwise::{blocks, formula_name};
+use super::elementwise::blocks;
 use super::items::Items;
 use super::tokens::{local, number};
+use super::values::formula_name;
 use crate::model::{Definition, Elementwise, FunctionModel, Pairs, Reduce, Side};
 use crate::spell::at;
 

@@ -4,9 +4,9 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens as _, quote};
 use syn::{FnArg, ReturnType, Type};
 
-use super::elementwise::{fields, formula_name, list_of_values, value};
 use super::items::Items;
 use super::tokens::{local, number};
+use super::values::{fields, formula_name, list_of_values, value};
 use crate::model::{Definition, Elementwise, Row, ScanRole};
 use crate::types::{bound, peel};
 
