@@ -27,7 +27,7 @@ impl<F: Function> Scan<F> {
     /// gradients, in the order of the function's parameters.
     ///
     /// # Panics
-    /// If the inputs do not broadcast, an input has no axis of steps, or its rows have another length.
+    /// If the inputs do not broadcast, an input has no axis of steps, or its rows have another length or no numbers.
     #[track_caller]
     pub fn apply<T, L, const I: usize, const O: usize, const E: usize>(
         loops: L,
@@ -80,7 +80,7 @@ impl<F: Function> Scan<F> {
 /// Returns the results of a scan of arrays: states, steps and shared ones, of these names.
 ///
 /// # Panics
-/// If the inputs do not broadcast, an input has no axis of steps, or its rows have another length.
+/// If the inputs do not broadcast, an input has no axis of steps, or its rows have another length or no numbers.
 #[track_caller]
 pub fn scan_values<T: Element, const I: usize, const O: usize>(
     name: &'static str,

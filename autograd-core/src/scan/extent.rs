@@ -17,7 +17,7 @@ impl Extent {
     /// Returns the extent of the inputs of a scan.
     ///
     /// # Panics
-    /// If the inputs do not broadcast, an input has no axis of steps, or its rows have another length.
+    /// If the inputs do not broadcast, an input has no axis of steps, or its rows have another length or no numbers.
     #[track_caller]
     pub(super) fn of_inputs<T: Element, L: ScanLoops<T> + ?Sized>(
         scan: &NamedScan<T, L>,

@@ -2,6 +2,8 @@
 
 mod slices;
 
+use std::fmt::Debug;
+
 use pullback::ndarray::{Array, Array2, ArrayD, Axis, Dimension, Ix1, IxDyn, array, s};
 use pullback::prelude::*;
 use pullback::{Gradcheck, Tensor, kernels};
@@ -615,7 +617,7 @@ fn lanes_of_many_numbers_are_those_of_one_by_one() {
 fn lanes_of_many_numbers_have_the_same_bits_on_any_number_of_threads() {
     let (lanes, steps) = (1000, 60);
     let number = |place: usize| (place as f32 * 0.37).sin();
-    let run = || {
+    same_on_any_number_of_threads(|| {
         let leaf = |shape: [usize; 2]| {
             let array = Array2::from_shape_fn(shape, |(i, j)| number(i * shape[1] + j));
             Tensor::from(array).set_requires_grad(true)
@@ -634,7 +636,10 @@ fn lanes_of_many_numbers_have_the_same_bits_on_any_number_of_threads() {
         (last.sum() + total.sum()).backward().unwrap();
         let grads = [&h, &x, &w].map(|leaf| leaf.grad().unwrap());
         (last.to_array(), total.to_array(), grads, gate.grad())
-    };
+    });
+}
+
+fn same_on_any_number_of_threads<R: PartialEq + Debug>(run: impl Fn() -> R) {
     let threads = kernels::threads();
     kernels::set_threads(1);
     let alone = run();
