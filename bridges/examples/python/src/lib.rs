@@ -1,9 +1,9 @@
 //! The functions of `pullback-fixtures` as a Python module.
 
 use pullback_fixtures::{
-    Exp, MulConstant, Penalized, above_smallest, affine, attention, blend, centered, gaussian, hamilton,
-    leaky, linear, logarithm, lookup, normalized, pick, polar, rows, scaled, selective, smooth,
-    squash, transposed, tridiagonal, windows,
+    Exp, MulConstant, Penalized, above_smallest, affine, attention, blend, centered, gaussian,
+    hamilton, leaky, linear, logarithm, lookup, normalized, pick, polar, rows, scaled, selective,
+    smooth, squash, transposed, tridiagonal, windows,
 };
 
 pullback_python::module! {
