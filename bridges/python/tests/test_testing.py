@@ -16,7 +16,6 @@ CASES = {
     "MulConstant": (numbers(2, 3), 2.5),
     "above_smallest": (numpy.array([3.0, 1.0, 2.0]),),
     "affine": (numbers(2, 3, 4), numbers(5, 4), numbers(5)),
-    "attention": (numbers(2, 3), numbers(4, 1, 3), numbers(4, 2), numbers(4, 1, 3)),
     "centered": (numbers(3, 2),),
     "gaussian": (numbers(5, 3), numbers(4, 3), numbers(4), 2.0),
     "hamilton": (numbers(2, 4), numbers(1, 4)),
@@ -36,6 +35,7 @@ CASES = {
     "transposed": (numbers(3, 2),),
     "tridiagonal": (numbers(4), numbers(5, low=5.0, high=6.0), numbers(4), numbers(5)),
     "windows": (numbers(7), 3, 2),
+    "attention": (numbers(2, 3), numbers(4, 1, 3), numbers(4, 2), numbers(4, 1, 3)),
 }
 
 
