@@ -78,6 +78,11 @@ impl Row {
             Self::Slice => None,
         }
     }
+
+    /// Returns whether some are slices.
+    pub(crate) fn have_slices(rows: &[Option<Self>]) -> bool {
+        rows.iter().any(|row| matches!(row, Some(Self::Slice)))
+    }
 }
 
 /// `scan`, as it is written.
@@ -211,8 +216,7 @@ impl Elementwise {
 
     /// Returns whether rows have the length of their tensors.
     pub(crate) fn has_slices(&self) -> bool {
-        let mut rows = self.rows.iter().flatten();
-        rows.any(|row| matches!(row, Row::Slice))
+        Row::have_slices(&self.rows)
     }
 
     /// Returns the rows of an input, of an output or of its gradient, if it has any.

@@ -179,8 +179,7 @@ pub(super) fn read(
         let numbers = (&parameters.inputs[..], number);
         pairs::read(sig, numbers, reduce, arguments, diagnostics)
     });
-    let has_slices = parameters.rows.iter().flatten();
-    let has_slices = has_slices.filter(|row| matches!(row, Row::Slice)).count() > 0;
+    let has_slices = Row::have_slices(&parameters.rows);
     let mut outputs = outputs(sig, number, (function, has_slices), diagnostics);
     let scan = scanned.map(|scanned| {
         let inputs = (
@@ -340,7 +339,7 @@ fn parameters(
 /// as lengths are written as numbers.
 fn too_many(rows: &[Option<Row>]) -> Option<(usize, u64)> {
     // A formula with slices is recorded, however many numbers there are.
-    if rows.iter().flatten().any(|row| matches!(row, Row::Slice)) {
+    if Row::have_slices(rows) {
         return None;
     }
     let mut count = 0_u64;

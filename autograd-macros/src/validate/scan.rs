@@ -240,6 +240,7 @@ pub(super) fn read(
         .enumerate()
         .filter(|(_, state)| is_slice(state))
     {
+        // After a mistake there may be too few.
         outputs.insert(place.min(outputs.len()), Some(Row::Slice));
     }
     Scan {
@@ -260,21 +261,27 @@ fn returns_the_states(
     }
     let results = returned_types(sig);
     let item = |ty: &Type| is_parameter(ty, number) || row_of(ty, number).is_some();
-    let has_results = !results.is_empty() || states.is_empty();
-    if !has_results || !results.iter().all(|ty| item(peel(ty))) {
+    if !results.iter().all(|ty| item(peel(ty))) {
         // Reported already.
         return;
     }
     let name = &sig.ident;
     if results.len() < states.len() {
-        let found = match results.len() {
-            1 => "1 result".to_owned(),
-            count => format!("{count} results"),
-        };
-        let message = format!("`{name}` has {} states, but returns {found}", states.len());
         let all = list(states.iter().map(ToString::to_string));
         let help = format!("return the new {all} first, then the outputs of the step");
-        diagnostics.error_with_help(&sig.output, &message, &help);
+        if results.is_empty() {
+            // Of a scan without slices, this is reported already.
+            let message =
+                format!("`{name}` returns nothing, but {all} is not a slice that it writes");
+            diagnostics.error_with_help(name, &message, &help);
+        } else {
+            let found = match results.len() {
+                1 => "1 result".to_owned(),
+                count => format!("{count} results"),
+            };
+            let message = format!("`{name}` has {} states, but returns {found}", states.len());
+            diagnostics.error_with_help(&sig.output, &message, &help);
+        }
         diagnostics.is_doubtful = true;
         return;
     }

@@ -48,6 +48,24 @@ mod a_state_that_is_not_written {
     pub fn f<T: Real>(#[state] v: &[T], #[step] x: &[T]) -> T { v[0] + x[0] }
 }
 
+mod a_state_that_is_not_returned_beside_a_slice {
+    use super::*;
+    #[custom_function(scan)]
+    pub fn f<T: Real>(#[state] v: &mut [T], #[state] u: T, #[step] x: T) { v[0] = u + x; }
+}
+
+mod a_slice_that_is_only_read {
+    use super::*;
+    #[custom_function(scan)]
+    pub fn f<T: Real>(#[state] u: T, #[step] x: &[T]) { u + x[0]; }
+}
+
+mod a_slice_without_a_state {
+    use super::*;
+    #[custom_function(scan)]
+    pub fn f<T: Real>(#[step] x: &[T]) { x[0].exp(); }
+}
+
 mod a_state_that_is_written_and_returned {
     use super::*;
     #[custom_function(scan)]
