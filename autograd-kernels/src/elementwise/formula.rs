@@ -50,9 +50,9 @@ pub trait Formula<const I: usize, const O: usize>: Send + Sync {
 /// The formula of a scan with slices.
 #[doc(hidden)]
 pub trait SliceFormula: Send + Sync {
-    /// Computes a step. The numbers are those of all inputs, whose items have these lengths; the states, which are the
-    /// first, become the new ones.
-    fn at<R: Real>(&self, lengths: &[usize], numbers: &mut [R], outputs: &mut [R])
+    /// Computes a step. The numbers are those of all inputs, which are these items; the states, which are the first, become
+    /// the new ones.
+    fn at<R: Real>(&self, items: &[Item], numbers: &mut [R], outputs: &mut [R])
     where
         f64: Literal<R>;
 
@@ -115,12 +115,9 @@ pub fn put<R: Real, const O: usize, const N: usize>(
 
 /// Takes the numbers of a formula apart: one slice for each input.
 #[doc(hidden)]
-pub fn parts<'a, R, const I: usize>(
-    mut numbers: &'a mut [R],
-    lengths: &[usize],
-) -> [&'a mut [R]; I] {
+pub fn parts<'a, R, const I: usize>(mut numbers: &'a mut [R], items: &[Item]) -> [&'a mut [R]; I] {
     std::array::from_fn(|input| {
-        let part = numbers.split_off_mut(..lengths[input]);
+        let part = numbers.split_off_mut(..items[input].numbers());
         // INVARIANT: the loops have as many numbers.
         part.expect("the numbers of an input")
     })

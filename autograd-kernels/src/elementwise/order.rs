@@ -5,6 +5,7 @@ use super::dual::Dual;
 use super::each::each;
 use super::entries::Place;
 use super::formula::{Formula, SliceFormula};
+use super::item::Item;
 use crate::element::real::{Literal, Real};
 
 /// A choice of the inputs that are variables.
@@ -49,7 +50,7 @@ pub(crate) trait Order {
     /// `states`, and so many outputs.
     fn step<R: Real, F: SliceFormula>(
         formula: &F,
-        lengths: &[usize],
+        items: &[Item],
         inputs: Vec<Self::Of<R>>,
         counts: [usize; 2],
     ) -> Vec<Self::Of<R>>
@@ -93,7 +94,7 @@ macro_rules! orders {
 
             fn step<R: Real, F: SliceFormula>(
                 formula: &F,
-                lengths: &[usize],
+                items: &[Item],
                 inputs: Vec<[R; $count]>,
                 [states, outputs]: [usize; 2],
             ) -> Vec<[R; $count]>
@@ -103,7 +104,7 @@ macro_rules! orders {
                 let number = |components| $number(components, true);
                 let mut numbers: Vec<_> = inputs.into_iter().map(number).collect();
                 let mut outputs = vec![number([R::from(0.0); $count]); outputs];
-                formula.at::<$Number>(lengths, &mut numbers, &mut outputs);
+                formula.at::<$Number>(items, &mut numbers, &mut outputs);
                 numbers.truncate(states);
                 numbers.into_iter().chain(outputs).map($components).collect()
             }

@@ -16,4 +16,14 @@ impl ScanCounts {
     pub(super) fn inputs(&self) -> usize {
         self.states + self.steps + self.shared
     }
+
+    /// Returns the counts where each number is so many.
+    pub(super) fn times(self, components: usize) -> Self {
+        Self {
+            states: components * self.states,
+            steps: components * self.steps,
+            shared: components * self.shared,
+            outputs: components * self.outputs,
+        }
+    }
 }

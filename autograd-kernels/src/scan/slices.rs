@@ -6,7 +6,6 @@
 //! that with respect to the component ¬W of the input, and the gradient with the component W is that of the component ¬W
 //! of the result; so backward has the components of inputs and results in opposite order.
 
-use std::fmt;
 use std::marker::PhantomData;
 
 use super::backward::Backward;
@@ -34,24 +33,14 @@ pub fn row_of(shape: &[usize]) -> Item {
 
 /// The formula of a scan with slices, of which its tensors have given the length.
 #[doc(hidden)]
+#[derive(Debug)]
 pub struct SliceScans<F> {
     formula: F,
     inputs: Vec<Item>,
     results: Vec<Item>,
     /// The number of states and steps, as items.
     items: (usize, usize),
-    lengths: Vec<usize>,
     counts: ScanCounts,
-}
-
-impl<F> fmt::Debug for SliceScans<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = f.debug_struct("SliceScans");
-        shown
-            .field("inputs", &self.inputs)
-            .field("results", &self.results);
-        shown.finish_non_exhaustive()
-    }
 }
 
 impl<F> SliceScans<F> {
@@ -69,7 +58,6 @@ impl<F> SliceScans<F> {
             inputs: inputs.to_vec(),
             results: [&inputs[..states], outputs].concat(),
             items: (states, steps),
-            lengths: inputs.iter().map(|item| item.numbers()).collect(),
             counts: ScanCounts {
                 states: numbers(&inputs[..states]),
                 steps: numbers(&inputs[states..states + steps]),
@@ -82,29 +70,26 @@ impl<F> SliceScans<F> {
 
 impl<F: SliceFormula> SliceScans<F> {
     fn forward_of<T: Element, D: Order>(&self, steps: Forward<'_, '_, T>) {
-        let replayed = Step::<F, D>::new(self, None);
-        let inputs = replayed.sorted(steps.inputs);
+        let step = Step::<F, D>::new(self, None);
+        let inputs = step.inputs(steps.inputs);
         let steps = Forward {
             inputs: &inputs,
             ..steps
         };
-        replayed::forward(&replayed, replayed.counts(), steps);
+        replayed::forward(&step, self.counts.times(D::COUNT), steps);
     }
 
     fn backward_of<T: Element, D: Order>(&self, steps: Backward<'_, '_, T>) {
-        let counts = Step::<F, D>::new(self, None).counts();
+        let counts = self.counts.times(D::COUNT);
         let wanted = steps.wanted(counts);
-        let replayed = Step::<F, D>::new(self, Some(&wanted));
-        let (inputs, gradients) = (
-            replayed.sorted(steps.inputs),
-            replayed.outputs(steps.gradients),
-        );
+        let step = Step::<F, D>::new(self, Some(&wanted));
+        let (inputs, gradients) = (step.inputs(steps.inputs), step.gradients(steps.gradients));
         let steps = Backward {
             inputs: &inputs,
             gradients: &gradients,
             ..steps
         };
-        replayed::backward(&replayed, counts, &wanted, steps);
+        replayed::backward(&step, counts, &wanted, steps);
     }
 }
 
@@ -160,27 +145,41 @@ struct Step<'a, F, D> {
     scan: &'a SliceScans<F>,
     /// Of a pass backward, the inputs whose derivatives are wanted.
     wanted: Option<&'a [bool]>,
+    /// The place in a replay of each component of each input: of all inputs, component after component.
+    places: Vec<usize>,
+    /// The component and the number of each result of a replay.
+    results: Vec<(usize, usize)>,
     of: PhantomData<D>,
 }
 
 impl<'a, F: SliceFormula, D: Order> Step<'a, F, D> {
     fn new(scan: &'a SliceScans<F>, wanted: Option<&'a [bool]>) -> Self {
-        Self {
+        let counts = scan.counts;
+        let mut step = Self {
             scan,
             wanted,
+            places: vec![0; D::COUNT * counts.inputs()],
+            results: Self::sorted(&[counts.states, counts.outputs]),
             of: PhantomData,
+        };
+        let inputs = Self::sorted(&[counts.states, counts.steps, counts.shared]);
+        for (place, (component, number)) in inputs.into_iter().enumerate() {
+            let index = step.component(component) * counts.inputs() + number;
+            step.places[index] = place;
         }
+        step
     }
 
-    /// Returns the counts of a replay, to which components are numbers.
-    fn counts(&self) -> ScanCounts {
-        let counts = self.scan.counts;
-        ScanCounts {
-            states: D::COUNT * counts.states,
-            steps: D::COUNT * counts.steps,
-            shared: D::COUNT * counts.shared,
-            outputs: D::COUNT * counts.outputs,
+    /// Returns the component and the number of each place of a replay, whose kinds have so many numbers.
+    fn sorted(kinds: &[usize]) -> Vec<(usize, usize)> {
+        let (mut sorted, mut first) = (Vec::new(), 0);
+        for count in kinds {
+            for component in 0..D::COUNT {
+                sorted.extend((first..first + count).map(|number| (component, number)));
+            }
+            first += count;
         }
+        sorted
     }
 
     /// Returns the component of an input or a result that a replay has as this component.
@@ -191,42 +190,25 @@ impl<'a, F: SliceFormula, D: Order> Step<'a, F, D> {
         }
     }
 
-    /// Returns the places of the numbers in a replay: for each, its component and which number it is. They are sorted by
-    /// kinds of so many numbers.
-    fn places<const K: usize>(kinds: [usize; K]) -> impl Iterator<Item = (usize, usize)> {
-        let mut places = Vec::new();
-        let mut first = 0;
-        for count in kinds {
-            for component in 0..D::COUNT {
-                places.extend((first..first + count).map(|number| (component, number)));
-            }
-            first += count;
-        }
-        places.into_iter()
-    }
-
-    fn inputs(&self) -> impl Iterator<Item = (usize, usize)> {
-        let counts = self.scan.counts;
-        Self::places([counts.states, counts.steps, counts.shared])
-    }
-
-    fn results(&self) -> impl Iterator<Item = (usize, usize)> {
-        let counts = self.scan.counts;
-        Self::places([counts.states, counts.outputs])
+    /// Returns the place in a replay of a component of an input.
+    fn place(&self, component: usize, number: usize) -> usize {
+        self.places[component * self.scan.counts.inputs() + number]
     }
 
     /// Returns the inputs in the order of a replay.
-    fn sorted<'s, T: Copy>(&self, streams: &[Stream<'s, T>]) -> Vec<Stream<'s, T>> {
-        let count = self.scan.counts.inputs();
-        self.inputs()
-            .map(|(component, number)| streams[self.component(component) * count + number])
-            .collect()
+    fn inputs<'s, T: Copy>(&self, streams: &[Stream<'s, T>]) -> Vec<Stream<'s, T>> {
+        let mut sorted = streams.to_vec();
+        for (&place, stream) in self.places.iter().zip(streams) {
+            sorted[place] = *stream;
+        }
+        sorted
     }
 
     /// Returns the gradients in the order of a replay.
-    fn outputs<'s, T: Copy>(&self, streams: &[Stream<'s, T>]) -> Vec<Stream<'s, T>> {
-        let count = self.scan.counts.states + self.scan.counts.outputs;
-        self.results()
+    fn gradients<'s, T: Copy>(&self, streams: &[Stream<'s, T>]) -> Vec<Stream<'s, T>> {
+        let count = self.results.len() / D::COUNT;
+        let results = self.results.iter();
+        results
             .map(|(component, number)| streams[component * count + number])
             .collect()
     }
@@ -246,113 +228,90 @@ impl<'a, F: SliceFormula, D: Order> Step<'a, F, D> {
         };
         let numbers = (0..counts.inputs()).map(number).collect();
         let results = [counts.states, counts.outputs];
-        D::step(&self.scan.formula, &self.scan.lengths, numbers, results)
+        D::step(&self.scan.formula, &self.scan.inputs, numbers, results)
     }
 
     /// Computes the results of a lane.
-    fn values<T: Element>(&self, input: impl Fn(usize) -> T, mut result: impl FnMut(usize, T)) {
-        let rows = self.rows();
+    fn values_apart<T: Element>(&self, inputs: &[Row<T>], results: &mut [Row<T>], lane: usize) {
         let computed = self.compute(|component, number| {
-            let value = input(rows[component * self.scan.counts.inputs() + number]);
+            let value = inputs[self.place(component, number)].0[lane];
             Dual::<T::Number, 0>::constant(T::Number::of(value))
         });
-        for (place, (component, number)) in self.results().enumerate() {
-            result(place, computed[number].as_ref()[component].value.element());
+        for (result, &(component, number)) in results.iter_mut().zip(&self.results) {
+            result.0[lane] = computed[number].as_ref()[component].value.element();
         }
     }
 
-    /// Computes the wanted gradients of a lane.
-    fn gradients<T: Element>(
+    /// Computes the wanted gradients of a lane, of some inputs at a time.
+    fn gradients_apart<T: Element>(
         &self,
         wanted: &[bool],
-        [input, gradient]: [&dyn Fn(usize) -> T; 2],
-        mut result: impl FnMut(usize, T),
+        (inputs, gradients): (&[Row<T>], &[Row<T>]),
+        results: &mut [Row<T>],
+        lane: usize,
     ) {
-        let (rows, count) = (self.rows(), self.scan.counts.inputs());
-        let results = self.scan.counts.states + self.scan.counts.outputs;
-        let mut gradients = vec![T::Number::from(0.0); D::COUNT * results];
-        for (place, (component, number)) in self.results().enumerate() {
-            gradients[component * results + number] = T::Number::of(gradient(place));
+        let (count, per_component) = (self.scan.counts.inputs(), self.results.len() / D::COUNT);
+        let mut of_results = vec![T::Number::from(0.0); self.results.len()];
+        for (gradient, &(component, number)) in gradients.iter().zip(&self.results) {
+            of_results[component * per_component + number] = T::Number::of(gradient.0[lane]);
         }
         for first in (0..count).step_by(WIDEST) {
             let variables = first..count.min(first + WIDEST);
             // The place of a derivative is that of the input with the same component.
-            let places = |number: usize| {
-                let rows = &rows;
-                let own = (0..D::COUNT).map(move |component| {
-                    (component, rows[self.component(component) * count + number])
-                });
-                own.filter(|(_, place)| wanted[*place])
-            };
-            if variables
-                .clone()
-                .all(|number| places(number).next().is_none())
-            {
+            let derivatives = variables.clone().flat_map(|number| {
+                let place = move |component| self.place(self.component(component), number);
+                (0..D::COUNT).map(move |component| (number, component, place(component)))
+            });
+            let derivatives = derivatives.filter(|(.., place)| wanted[*place]);
+            let mut derivatives = derivatives.peekable();
+            if derivatives.peek().is_none() {
                 continue;
             }
             let computed = self.compute(|component, number| {
-                let value = T::Number::of(input(rows[component * count + number]));
+                let value = T::Number::of(inputs[self.place(component, number)].0[lane]);
                 if component == 0 && variables.contains(&number) {
                     Dual::<_, WIDEST>::variable(value, number - first)
                 } else {
                     Dual::constant(value)
                 }
             });
-            for number in variables {
-                for (component, place) in places(number) {
-                    let mut terms = Terms::none();
-                    for (result, computed) in computed.iter().enumerate() {
-                        for of_gradient in (0..D::COUNT).filter(|of| of & !component == 0) {
-                            let slopes = &computed.as_ref()[component ^ of_gradient];
-                            let gradient = gradients[of_gradient * results + result];
-                            let product = gradient * slopes.signed(number - first);
-                            // As in a recorded pass, a gradient of 0 passes nothing, whatever the slope.
-                            let vanishes = gradient == 0.0;
-                            let product = if vanishes { gradient } else { product };
-                            terms.add(product, slopes.has(number - first));
-                        }
+            for (number, component, place) in derivatives {
+                let mut terms = Terms::none();
+                for (result, computed) in computed.iter().enumerate() {
+                    for of_gradient in (0..D::COUNT).filter(|of| of & !component == 0) {
+                        let slopes = &computed.as_ref()[component ^ of_gradient];
+                        let gradient = of_results[of_gradient * per_component + result];
+                        let product = gradient * slopes.signed(number - first);
+                        // As in a recorded pass, a gradient of 0 passes nothing, whatever the slope.
+                        let product = if gradient == 0.0 { gradient } else { product };
+                        terms.add(product, slopes.has(number - first));
                     }
-                    result(place, terms.sum().element());
                 }
+                results[place].0[lane] = terms.sum().element();
             }
         }
-    }
-
-    /// Returns the place in a replay of each component of each number: of all inputs, component after component.
-    fn rows(&self) -> Vec<usize> {
-        let count = self.scan.counts.inputs();
-        let mut rows = vec![0; D::COUNT * count];
-        for (place, (component, number)) in self.inputs().enumerate() {
-            rows[self.component(component) * count + number] = place;
-        }
-        rows
     }
 }
 
 impl<T: Element, F: SliceFormula, D: Order> Replayed<T> for Step<'_, F, D> {
     fn record(&self, inputs: &[T]) -> Option<Trace<T>> {
-        let (rows, count) = (self.rows(), self.scan.counts.inputs());
-        Trace::of(&inputs[..D::COUNT * count], || {
-            let computed = self
-                .compute(|component, number| Recorded::<T>::Node(rows[component * count + number]));
-            let results = self.results();
-            let result = |(component, number): (usize, usize)| {
+        Trace::of(&inputs[..self.places.len()], || {
+            let node = |component, number| Recorded::<T>::Node(self.place(component, number));
+            let computed = self.compute(node);
+            let result = |&(component, number): &(usize, usize)| {
                 computed[number].as_ref()[self.component(component)]
             };
-            results.map(result).collect::<Vec<_>>()
+            self.results.iter().map(result).collect::<Vec<_>>()
         })
     }
 
     fn apart(&self, inputs: &[Row<T>], results: &mut [Row<T>]) {
-        let (inputs, gradients) = inputs.split_at(D::COUNT * self.scan.counts.inputs());
+        let (inputs, gradients) = inputs.split_at(self.places.len());
         for lane in 0..WIDTH {
-            let input = |place: usize| inputs[place].0[lane];
-            let result = |place: usize, value| results[place].0[lane] = value;
             match self.wanted {
-                None => self.values(input, result),
+                None => self.values_apart(inputs, results, lane),
                 Some(wanted) => {
-                    let gradient = |place: usize| gradients[place].0[lane];
-                    self.gradients(wanted, [&input, &gradient], result);
+                    self.gradients_apart(wanted, (inputs, gradients), results, lane);
                 }
             }
         }

@@ -50,7 +50,7 @@ pub(super) fn formula(
         }
         ReturnType::Type(..) => quote!(let #(#results)* = #call;),
     };
-    let [lengths, numbers, outputs] = ["lengths", "numbers", "outputs"].map(local);
+    let [items, numbers, outputs] = ["items", "numbers", "outputs"].map(local);
     let real = local("R");
     let after = of_outputs.part(states..y.len());
     let puts = (0..y.len()).filter(is_returned).map(|output| {
@@ -71,14 +71,14 @@ pub(super) fn formula(
         impl #p::SliceFormula for #name {
             fn at<#real: #p::Real>(
                 &self,
-                #lengths: &[usize],
+                #items: &[#p::Item],
                 #numbers: &mut [#real],
                 #outputs: &mut [#real],
             )
             where
                 f64: #p::Literal<#real>,
             {
-                let [#(#x),*] = #p::parts(#numbers, #lengths);
+                let [#(#x),*] = #p::parts(#numbers, #items);
                 #computed
                 #(#puts)*
             }
