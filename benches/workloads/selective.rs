@@ -65,29 +65,11 @@ struct Leaves {
 pub fn run(filter: &Filter) {
     type Of = fn(&Leaves) -> Tensor2<f32>;
     let functions: [(&str, Of); 2] = [
-        ("scan/selective", |leaves| {
-            let Leaves {
-                h,
-                delta,
-                x,
-                b,
-                c,
-                a,
-                d,
-            } = leaves;
-            selective(h, delta, x, b, c, a, d).1
+        ("scan/selective", |of| {
+            selective(&of.h, &of.delta, &of.x, &of.b, &of.c, &of.a, &of.d).1
         }),
-        ("scan/slices", |leaves| {
-            let Leaves {
-                h,
-                delta,
-                x,
-                b,
-                c,
-                a,
-                d,
-            } = leaves;
-            of_slices(h, delta, x, b, c, a, d).1
+        ("scan/slices", |of| {
+            of_slices(&of.h, &of.delta, &of.x, &of.b, &of.c, &of.a, &of.d).1
         }),
     ];
     for (name, function) in functions {

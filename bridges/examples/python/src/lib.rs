@@ -7,7 +7,7 @@ use pullback_fixtures::{
 };
 
 pullback_python::module! {
-    diffops: above_smallest, affine, attention, blend, centered, gaussian, hamilton, leaky, linear, logarithm, lookup(factor = 1.0),
-    normalized, pick, polar, rows, scaled, selective, smooth, squash, transposed, tridiagonal, windows, Exp, MulConstant,
-    Penalized
+    diffops: above_smallest, affine, attention, blend, centered, gaussian, hamilton, leaky, linear, logarithm,
+    lookup(factor = 1.0), normalized, pick, polar, rows, scaled, selective, smooth, squash, transposed, tridiagonal,
+    windows, Exp, MulConstant, Penalized
 }
