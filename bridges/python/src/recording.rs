@@ -57,11 +57,16 @@ impl Recording {
 
     /// Returns whether the tensors of a fast call have the same memory as then. Else the recording must not be used:
     /// PyTorch frees the memory of a tensor when the tensor gets another, or another size.
-    fn holds(&self, py: Python<'_>, tensors: &Bound<'_, PyTuple>) -> bool {
-        torch::get(py).is_none_or(|torch| {
-            let mut pairs = self.memories.iter().zip(tensors);
-            pairs.all(|(memory, tensor)| torch.read_again(&tensor).as_ref() == Some(memory))
-        })
+    fn holds(&self, py: Python<'_>, tensors: &Bound<'_, PyTuple>) -> PyResult<bool> {
+        let Some(torch) = torch::get(py) else {
+            return Ok(true);
+        };
+        for (memory, tensor) in self.memories.iter().zip(tensors) {
+            if torch.read(&tensor)?.as_ref() != Some(memory) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Lets Python's garbage collector see what the values hold.
@@ -94,7 +99,7 @@ impl Recording {
         if rerun.differentiable.len() != grads.len()
             || torch.is_grad_enabled(py)?
             || !torch.is_plain(py)?
-            || !this.holds(py, tensors)
+            || !this.holds(py, tensors)?
         {
             return refused();
         }

@@ -91,26 +91,14 @@ impl Torch {
     /// Reads where a tensor has its elements; `None` for any other object, and if there are no floats on the CPU.
     pub(crate) fn read(&self, object: &Bound<'_, PyAny>) -> PyResult<Option<Memory>> {
         // PyTorch changes the signs of a negated tensor only when its elements are needed.
-        let is_negated = |object: &Bound<'_, PyAny>| {
-            let found = object.call_method0(intern!(object.py(), "is_neg"))?;
-            found.is_truthy()
-        };
-        Ok(if self.is_tensor(object) && !is_negated(object)? {
-            self.read_again(object)
-        } else {
-            None
-        })
-    }
-
-    /// Does what [`read`](Self::read) does for a tensor that is not negated, as one that was read before.
-    pub(crate) fn read_again(&self, object: &Bound<'_, PyAny>) -> Option<Memory> {
-        if !self.is_tensor(object) {
-            return None;
-        }
+        let is_read = self.is_tensor(object)
+            && !object
+                .call_method0(intern!(object.py(), "is_neg"))?
+                .is_truthy()?;
         #[allow(unsafe_code, reason = "it is a tensor, as the functions expect")]
-        unsafe {
-            self.exchange.read(object)
-        }
+        Ok(is_read
+            .then(|| unsafe { self.exchange.read(object) })
+            .flatten())
     }
 
     /// Returns a tensor of PyTorch with the memory of this one.

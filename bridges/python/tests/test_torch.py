@@ -956,6 +956,13 @@ def test_gradients_see_the_memory_that_a_tensor_has():
     assert torch.autograd.grad(y.sum(), x, retain_graph=True)[0].tolist() == [1.0] * 1000
     (grad,) = torch.autograd.grad(y.sum(), x, create_graph=True)
     assert grad.tolist() == [1.0] * 1000
+    # A negated view has the same memory.
+    limit = leaf(1, low=0.5)
+    y = diffops.squash(leaf(1000), limit)
+    (expected,) = torch.autograd.grad(y.sum(), limit, retain_graph=True)
+    assert expected.item() != 0
+    limit.data = torch._neg_view(limit.data)
+    torch.testing.assert_close(torch.autograd.grad(y.sum(), limit)[0], -expected)
     # An array function has the tensors in its hands.
     w = leaf(3, 4, dtype=torch.float32)
     y = diffops.linear(torch.ones(2, 4), w)
