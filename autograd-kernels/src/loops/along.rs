@@ -1,5 +1,5 @@
 //! Functions of the lanes along an axis, compiled here for both element types: softmax, its logarithm, their gradients,
-//! cumulative sums, products of all other elements.
+//! cumulative sums.
 //!
 //! A lane whose elements are contiguous is computed where it is. Of others, some neighboring ones are copied to a buffer,
 //! as rows of columns, so that each operation is one on a whole row. The length of a row is not a constant: the compiler
@@ -20,6 +20,7 @@ use ndarray::{Array, ArrayView, Axis, Dimension};
 use super::axes::Axes;
 use super::lanes::{blocks, rows};
 use super::max::{Largest, column_extreme, largest_number};
+use super::products::ProductOfOthers;
 use super::wide::{self, Loop};
 use crate::element::{Any, Element, Family};
 use crate::math::{exp, ln};
@@ -135,7 +136,7 @@ fn of<T: Lanes>(function: Along, arrays: Slices<'_, T>, lengths: [usize; 2]) {
 }
 
 /// A function of a lane.
-trait LaneFunction<T>: Copy + Sync {
+pub(super) trait LaneFunction<T>: Copy + Sync {
     /// Whether it is a function of two lanes.
     const OF_TWO: bool;
 
@@ -324,7 +325,7 @@ fn map<'a, T: Element>(
 /// # Safety
 /// All of them were.
 #[inline(always)]
-unsafe fn written<T>(out: &mut [MaybeUninit<T>]) -> &mut [T] {
+pub(super) unsafe fn written<T>(out: &mut [MaybeUninit<T>]) -> &mut [T] {
     // SAFETY: as the caller promises; an element has the layout of its `MaybeUninit`.
     unsafe { &mut *(std::ptr::from_mut(out) as *mut [T]) }
 }
@@ -612,7 +613,7 @@ impl<T: Element> LaneFunction<T> for LogSoftmaxGradient {
 
 /// The number of elements of a lane whose sums or products are formed apart from those before: the next step then waits
 /// for one operation, not for one of each element.
-const STEP: usize = 8;
+pub(super) const STEP: usize = 8;
 
 #[derive(Clone, Copy)]
 struct CumSum<const REVERSED: bool>;
@@ -655,58 +656,6 @@ impl<T: Element, const REVERSED: bool> LaneFunction<T> for CumSum<REVERSED> {
         } else {
             rows.for_each(add);
         }
-    }
-}
-
-#[derive(Clone, Copy)]
-struct ProductOfOthers;
-
-impl<T: Element> LaneFunction<T> for ProductOfOthers {
-    const OF_TWO: bool = false;
-
-    #[inline(always)]
-    unsafe fn lane<R: Register<Element = T>>(self, x: &[T], _: &[T], out: &mut [MaybeUninit<T>]) {
-        let mut before = T::one();
-        for (x, out) in x.chunks(STEP).zip(out.chunks_mut(STEP)) {
-            let mut product = T::one();
-            for (&x, out) in x.iter().zip(out) {
-                *out = MaybeUninit::new(before * product);
-                product *= x;
-            }
-            before *= product;
-        }
-        // SAFETY: the loop has written one for each of `x`.
-        let out = unsafe { written(out) };
-        let mut after = T::one();
-        for (x, out) in x.rchunks(STEP).zip(out.rchunks_mut(STEP)) {
-            let mut product = T::one();
-            for (&x, out) in x.iter().zip(out).rev() {
-                *out *= after * product;
-                product *= x;
-            }
-            after *= product;
-        }
-    }
-
-    #[inline(always)]
-    fn columns(self, x: &mut [T], _: &[T], width: usize) {
-        let mut before = memory::take(x.len());
-        let mut product = [T::one(); COLUMNS];
-        let product = &mut product[..width];
-        for x in x.chunks_exact(width) {
-            before.extend_from_slice(product);
-            update(product, x, |product, x| product * x);
-        }
-        product.fill(T::one());
-        let rows = x.chunks_exact_mut(width).zip(before.chunks_exact(width));
-        for (x, before) in rows.rev() {
-            for ((x, &before), product) in x.iter_mut().zip(before).zip(&mut *product) {
-                let others = before * *product;
-                *product *= *x;
-                *x = others;
-            }
-        }
-        memory::give_back(before);
     }
 }
 
