@@ -7,8 +7,9 @@ use ndarray::{ArrayViewD, Axis};
 
 use super::evaluation::{BLOCK, Evaluation, LANES, Loops, Wanted};
 use super::groups::{MOST_AT_ONCE, groups};
-use super::interleaved::{prefetch, put_together, take_apart};
+use super::interleaved::{put_together, take_apart};
 use super::item::{Item, numbers};
+use super::prefetch::prefetch;
 use crate::checks::size;
 use crate::element::Element;
 use crate::loops::broadcast::{for_each_run, repeated, strides};

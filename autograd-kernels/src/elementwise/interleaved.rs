@@ -11,26 +11,6 @@ pub(super) fn take_apart<T: Element>(rows: &[T], parts: &mut [[T; BLOCK]]) {
     compiled(Apart(rows, parts));
 }
 
-/// Asks the processor for memory that is read soon. While a block is computed, the next one is on its way.
-#[inline]
-pub(super) fn prefetch<T>(elements: &[T]) {
-    #[cfg(target_arch = "x86_64")]
-    for element in elements.iter().step_by(LINE / size_of::<T>()) {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: it reads nothing.
-        #[expect(unsafe_code, reason = "see above")]
-        unsafe {
-            _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(element).cast());
-        }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = elements;
-}
-
-/// The bytes of a line of the cache.
-#[cfg(target_arch = "x86_64")]
-const LINE: usize = 64;
-
 /// Copies numbers to `rows`, each of `parts.len()` numbers, from the beginning of one slice for each.
 pub(super) fn put_together<T: Element>(
     parts: &[&mut [MaybeUninit<T>]],

@@ -52,6 +52,7 @@ mod interleaved;
 mod item;
 pub(crate) mod order;
 mod pairs;
+mod prefetch;
 pub(crate) mod recorded;
 mod sides;
 pub(crate) mod terms;

@@ -122,6 +122,11 @@ impl<T: Element, F: Formula<I, O>, V: Variables, const I: usize, const O: usize,
     }
 }
 
+/// Sums at the beginning of a line of the cache, which no register's width crosses.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Sums<T, const LENGTH: usize>([T; LENGTH]);
+
 /// The loop over the pairs of a tile.
 ///
 /// Its sums are used in few places, and by no iterator, which compares addresses. Else the compiler does not find out that
@@ -168,7 +173,7 @@ where
                 columns[input] = &tile.inputs[input][..padded];
             }
         });
-        let mut of_columns = [[T::zero(); TILE]; N];
+        let mut of_columns = [Sums([T::zero(); TILE]); N];
         for row in tile.rows.clone() {
             let mut numbers = [T::zero(); I];
             each!(input < I => {
@@ -182,7 +187,7 @@ where
                     gradients[output] = T::Number::of(of_row(I + output, row));
                 });
             }
-            let mut of_rows = [[T::zero(); WIDTH]; N];
+            let mut of_rows = [Sums([T::zero(); WIDTH]); N];
             // The last columns come first: what is computed beyond them is removed again.
             let last = (padded - 1) / WIDTH * WIDTH;
             let mut start = last;
@@ -208,9 +213,9 @@ where
                         #[expect(unsafe_code, reason = "as above")]
                         unsafe {
                             if K::SIDES[result] == Side::Column {
-                                *of_columns[result].get_unchecked_mut(column) += found;
+                                *of_columns[result].0.get_unchecked_mut(column) += found;
                             } else {
-                                *of_rows[result].get_unchecked_mut(at) += found;
+                                *of_rows[result].0.get_unchecked_mut(at) += found;
                             }
                         }
                     });
@@ -218,7 +223,7 @@ where
                 if start == last {
                     each!(result < N => {
                         if K::SIDES[result] != Side::Column {
-                            of_rows[result][tile.columns - last..].fill(T::zero());
+                            of_rows[result].0[tile.columns - last..].fill(T::zero());
                         }
                     });
                     start = 0;
@@ -233,7 +238,7 @@ where
                 let sums = &mut tile.sums[K::START + result];
                 if K::SIDES[result] != Side::Column && !sums.is_empty() {
                     let sums = &mut sums[(row - tile.rows.start) * WIDTH..];
-                    sums[..WIDTH].copy_from_slice(&of_rows[result]);
+                    sums[..WIDTH].copy_from_slice(&of_rows[result].0);
                 }
             });
         }
@@ -242,7 +247,7 @@ where
             if K::SIDES[result] == Side::Column && !sums.is_empty() {
                 let sums = &mut sums[..tile.columns];
                 for column in 0..tile.columns {
-                    sums[column] += of_columns[result][column];
+                    sums[column] += of_columns[result].0[column];
                 }
             }
         });

@@ -10,6 +10,7 @@ use super::evaluation::{BLOCK, LANES, Results};
 use super::formula::Formula;
 use super::item::{Spot, common_width, part, slices, spots};
 use super::order::{Order, Variables};
+use super::prefetch::prefetch;
 use super::terms::Terms;
 use crate::element::Element;
 use crate::element::number::Number;
@@ -70,6 +71,21 @@ impl Part {
             parts[index] = Input(&input[start..][..self.padded * width]);
         });
         parts
+    }
+
+    /// Asks for the memory of the results that are wanted: while they are computed, it is on its way.
+    #[inline(always)]
+    fn prefetch<T>(self, spots: &[Spot], results: &[&mut [MaybeUninit<T>]]) {
+        for Spot {
+            slice,
+            offset,
+            width,
+        } in spots
+        {
+            if *offset == 0 && !results[*slice].is_empty() {
+                prefetch(&results[*slice][self.start * width..][..self.length * width]);
+            }
+        }
     }
 
     /// Copies the blocks of numbers to the slices of results that are wanted. With `are_whole`, those of a slice have its
@@ -248,6 +264,7 @@ impl<T: Element, W: Work<T, N>, const N: usize> Loop for OneComponent<'_, '_, T,
                 let (blocks, _) = results[0][part.start * N..].as_chunks_mut::<BLOCK>();
                 blocks.first_chunk_mut::<N>()
             } else {
+                part.prefetch(&spots, results);
                 None
             };
             let is_spare = place.is_none();
