@@ -9,7 +9,7 @@ use super::lanes::{Rows, block, block_mut};
 use super::source::Stream;
 use crate::element::Element;
 use crate::elementwise::recorded::{Replay, Replayed, Row, WIDTH, Wanted};
-use crate::loops::wide::{Loop, compiled, sum_of_lanes};
+use crate::loops::wide::{Loop, compiled};
 
 /// Computes some steps.
 pub(super) fn forward<T: Element>(
@@ -53,7 +53,7 @@ impl<T: Element> Loop for ForwardWork<'_, '_, '_, T> {
                     let rows = run.trail.chunks_exact_mut(run.lanes.padded);
                     let rows = rows.skip(index * states).take(states);
                     for (state, row) in rows.enumerate() {
-                        row[places.clone()].copy_from_slice(&replay.input(state)[..places.len()]);
+                        store(&mut row[places.clone()], replay.input(state));
                     }
                 }
                 for input in of_steps.clone() {
@@ -69,7 +69,7 @@ impl<T: Element> Loop for ForwardWork<'_, '_, '_, T> {
             }
             for state in 0..states {
                 let to = &mut block_mut(run.states, state)[places.clone()];
-                to.copy_from_slice(&replay.input(state)[..places.len()]);
+                store(to, replay.input(state));
             }
         }
     }
@@ -103,7 +103,10 @@ impl<T: Element> Loop for BackwardWork<'_, '_, '_, T> {
         let replay = run.replays.backward.get_or_insert_with(|| {
             Replay::new(Wanted::Gradients(wanted.to_vec()), inputs + results, inputs)
         });
+        let is_summed = |number: &usize| run.sums[*number] && run.of_steps[*number].is_some();
+        let summed: Vec<usize> = (0..counts.steps).filter(is_summed).collect();
         let mut sums = vec![Row([T::zero(); WIDTH]); counts.shared];
+        let mut halves = [Row([T::zero(); WIDTH]); WIDTH / 2];
         for places in run.lanes.parts() {
             for input in of_steps.end..inputs {
                 load(run.inputs[input], 0, &places, replay.input(input));
@@ -125,30 +128,37 @@ impl<T: Element> Loop for BackwardWork<'_, '_, '_, T> {
                 }
                 replay.run(formula);
                 for (number, rows) in run.of_steps.iter_mut().enumerate() {
-                    let Some(rows) = rows else {
-                        continue;
-                    };
-                    let lanes = replay.result(states + number);
-                    if run.sums[number] {
-                        let length = run.lanes.length.min(places.end) - places.start;
-                        rows[[step, places.start / WIDTH]].write(sum_of_first(lanes, length));
-                    } else {
-                        write(rows, step, &places, lanes);
+                    if let (Some(rows), false) = (rows, run.sums[number]) {
+                        write(rows, step, &places, replay.result(states + number));
+                    }
+                }
+                let length = run.lanes.length.min(places.end) - places.start;
+                for numbers in summed.chunks(WIDTH) {
+                    let lanes = |number: &usize| replay.result(states + number);
+                    let sums = sums_of_rows(numbers.iter().map(lanes), length, &mut halves);
+                    for (&number, sum) in numbers.iter().zip(sums) {
+                        if let Some(rows) = &mut run.of_steps[number] {
+                            rows[[step, places.start / WIDTH]].write(sum);
+                        }
                     }
                 }
                 if run.wants_shared {
                     for (shared, sum) in sums.iter_mut().enumerate() {
-                        let terms = replay.result(of_steps.end + shared);
-                        for (sum, term) in sum.0.iter_mut().zip(terms) {
-                            *sum += *term;
+                        // A copy: the compiler does not know that the sums are elsewhere.
+                        let mut total = sum.0;
+                        for (total, term) in
+                            total.iter_mut().zip(replay.result(of_steps.end + shared))
+                        {
+                            *total += *term;
                         }
+                        sum.0 = total;
                     }
                 }
                 replay.carry(states, inputs);
             }
             for state in 0..states {
                 let to = &mut block_mut(run.adjoints, state)[places.clone()];
-                to.copy_from_slice(&replay.input(inputs + state)[..places.len()]);
+                store(to, replay.input(inputs + state));
             }
             for (shared, sum) in sums.iter().enumerate() {
                 let to = &mut block_mut(run.of_shared, shared)[places.clone()];
@@ -186,6 +196,23 @@ fn fill<T: Element>(to: &mut [T; WIDTH], lanes: &[T]) {
     rest.fill(lanes[lanes.len() - 1]);
 }
 
+/// Copies the first lanes, as many as there is room for.
+#[inline(always)]
+fn store<T: Element>(to: &mut [T], lanes: &[T; WIDTH]) {
+    if let Some(whole) = to.first_chunk_mut() {
+        // Of a length that the compiler knows.
+        *whole = *lanes;
+    } else {
+        store_some(to, lanes);
+    }
+}
+
+/// Not inlined: the compiler would make one copy of both, of a length that it does not know.
+#[inline(never)]
+fn store_some<T: Element>(to: &mut [T], lanes: &[T; WIDTH]) {
+    to.copy_from_slice(&lanes[..to.len()]);
+}
+
 /// Writes the lanes of a row that there are.
 #[inline(always)]
 fn write<T: Element>(
@@ -197,7 +224,15 @@ fn write<T: Element>(
     let mut row = rows.row_mut(step);
     let places = places.start..row.len().min(places.end);
     if let Some(row) = row.as_slice_mut() {
-        for (element, lane) in row[places].iter_mut().zip(lanes) {
+        let row = &mut row[places];
+        if let Some(whole) = row.first_chunk_mut::<WIDTH>() {
+            // Of a length that the compiler knows.
+            for (element, lane) in whole.iter_mut().zip(lanes) {
+                element.write(*lane);
+            }
+            return;
+        }
+        for (element, lane) in row.iter_mut().zip(lanes) {
             element.write(*lane);
         }
         return;
@@ -211,13 +246,90 @@ fn write<T: Element>(
     }
 }
 
-/// Returns the sum of the first lanes.
+/// Returns the sums of the first lanes of at most so many rows as there are lanes in one, by halves. Rows hold lanes of
+/// several of them, after the last addition one of each; `halves` is room for them.
 #[inline(always)]
-fn sum_of_first<T: Element>(lanes: &[T; WIDTH], length: usize) -> T {
-    if length == WIDTH {
-        return sum_of_lanes(*lanes);
+fn sums_of_rows<'a, T: Element>(
+    mut rows: impl Iterator<Item = &'a [T; WIDTH]>,
+    length: usize,
+    halves: &mut [Row<T>; WIDTH / 2],
+) -> [T; WIDTH] {
+    let zeros = [T::zero(); WIDTH];
+    let mut count = 0;
+    while let Some(first) = rows.next() {
+        let second = rows.next().unwrap_or(&zeros);
+        halves[count] = if length == WIDTH {
+            folded::<T, 16>(first, second)
+        } else {
+            folded::<T, 16>(&first_lanes(*first, length), &first_lanes(*second, length))
+        };
+        count += 1;
     }
-    let mut whole = *lanes;
-    whole[length..].fill(T::zero());
-    sum_of_lanes(whole)
+    const { assert!(WIDTH == 32, "the first step") };
+    folded_in_pairs::<T, 8>(halves, &mut count);
+    folded_in_pairs::<T, 4>(halves, &mut count);
+    folded_in_pairs::<T, 2>(halves, &mut count);
+    folded_in_pairs::<T, 1>(halves, &mut count);
+    halves[0].0
+}
+
+/// Replaces the lanes that there are not by zeros.
+fn first_lanes<T: Element>(mut lanes: [T; WIDTH], length: usize) -> [T; WIDTH] {
+    lanes[length..].fill(T::zero());
+    lanes
+}
+
+/// Makes one row of two each.
+#[inline(always)]
+fn folded_in_pairs<T: Element, const HALF: usize>(
+    rows: &mut [Row<T>; WIDTH / 2],
+    count: &mut usize,
+) {
+    let pairs = count.div_ceil(2);
+    for pair in 0..pairs {
+        // After the last row are rows that no result is read of.
+        rows[pair] = folded::<T, HALF>(&rows[2 * pair].0, &rows[2 * pair + 1].0);
+    }
+    *count = pairs;
+}
+
+/// Adds lanes that are `HALF` apart, of groups of twice as many: those of the first row, then those of the second.
+#[inline(always)]
+fn folded<T: Element, const HALF: usize>(first: &[T; WIDTH], second: &[T; WIDTH]) -> Row<T> {
+    let (mut x, mut y) = (Row([T::zero(); WIDTH]), Row([T::zero(); WIDTH]));
+    for (half, row) in [first, second].into_iter().enumerate() {
+        for lane in 0..WIDTH / 2 {
+            let from = lane / HALF * 2 * HALF + lane % HALF;
+            x.0[half * WIDTH / 2 + lane] = row[from];
+            y.0[half * WIDTH / 2 + lane] = row[from + HALF];
+        }
+    }
+    for lane in 0..WIDTH {
+        x.0[lane] += y.0[lane];
+    }
+    x
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loops::wide::sum_of_lanes;
+
+    #[test]
+    fn sums_of_rows_are_those_of_each_row() {
+        let element = |row: usize, lane: usize| (1.0 + row as f64) / (3.0 + lane as f64);
+        let rows: Vec<[f64; WIDTH]> = (0..WIDTH)
+            .map(|row| std::array::from_fn(|lane| element(row, lane)))
+            .collect();
+        // What is there from sums before.
+        let mut halves = [Row([f64::NAN; WIDTH]); WIDTH / 2];
+        for count in 1..=WIDTH {
+            for length in [WIDTH, 1, 17] {
+                let sums = sums_of_rows(rows[..count].iter(), length, &mut halves);
+                for (row, sum) in rows[..count].iter().zip(sums) {
+                    assert_eq!(sum, sum_of_lanes(first_lanes(*row, length)), "{count}");
+                }
+            }
+        }
+    }
 }

@@ -51,6 +51,8 @@ enum Code<T> {
     SumOfAll,
     /// A chain: the first operand and the products of all pairs that follow.
     SumOfPulled,
+    /// The sum of the products of all pairs of so many operands, and of the first if their number is odd.
+    SumOfProducts(usize),
     /// A function. The slopes along these variables, a bit for each, follow the values.
     Function(Function<T>, usize),
 }
@@ -210,6 +212,9 @@ impl<T: Element> Code<T> {
         let is_chain = schedule.is_chain(&trace.nodes, node);
         match trace.nodes[node].kind {
             Kind::Negative => Self::Negative,
+            Kind::Sum if schedule.has_factors(&trace.nodes, node) => {
+                Self::SumOfProducts(schedule.operands(&trace.nodes, node).len())
+            }
             Kind::Sum if is_chain => Self::SumOfAll,
             Kind::Sum => Self::Sum,
             Kind::Difference => Self::Difference,
@@ -261,6 +266,11 @@ impl<T: Element> Loop for Run<'_, T> {
                 Code::SumOfPulled => {
                     let (terms, _) = operands[1..].as_chunks();
                     sum_of_pulled(rows, operands[0], terms, &mut results[0]);
+                }
+                Code::SumOfProducts(count) => {
+                    for (operands, result) in operands.chunks_exact(count).zip(results) {
+                        sum_of_products(rows, operands, result);
+                    }
                 }
                 Code::Function(function, variables) => function.run(variables)(Operands {
                     rows,
@@ -325,6 +335,30 @@ fn sum_of_all<T: Element>(rows: &[Row<T>], operands: &[u32], sum: &mut Row<T>) {
         let term = &rows[*term as usize];
         for lane in 0..WIDTH {
             sums[lane] += term.0[lane];
+        }
+    }
+    sum.0 = sums;
+}
+
+#[inline(always)]
+fn sum_of_products<T: Element>(rows: &[Row<T>], operands: &[u32], sum: &mut Row<T>) {
+    let lanes = |operand: u32| &rows[operand as usize].0;
+    let (mut sums, terms) = match operands {
+        [first, terms @ ..] if operands.len() % 2 == 1 => (*lanes(*first), terms),
+        [x, y, terms @ ..] => {
+            let (mut sums, y) = (*lanes(*x), lanes(*y));
+            for lane in 0..WIDTH {
+                sums[lane] *= y[lane];
+            }
+            (sums, terms)
+        }
+        _ => return,
+    };
+    let (terms, _) = terms.as_chunks();
+    for &[x, y] in terms {
+        let (x, y) = (lanes(x), lanes(y));
+        for lane in 0..WIDTH {
+            sums[lane] += x[lane] * y[lane];
         }
     }
     sum.0 = sums;

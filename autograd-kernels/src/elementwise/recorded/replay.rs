@@ -82,11 +82,24 @@ impl<T: Element> Replay<T> {
             self.rows[to..to + count].copy_from_slice(&self.apart[..count]);
             return;
         }
-        // A result may be one of the inputs that are overwritten.
-        for index in 0..count {
-            self.apart[index] = Row(*self.result(index));
+        let results = &self.programs[self.active].results[..count];
+        // INVARIANT: the caller has run it, for these results.
+        let results = results.iter().map(|row| row.expect("it is wanted"));
+        // A result may be one of the inputs that are overwritten before it is copied.
+        if results
+            .clone()
+            .enumerate()
+            .any(|(index, row)| (to..to + index).contains(&row))
+        {
+            for (apart, row) in self.apart.iter_mut().zip(results) {
+                *apart = self.rows[row];
+            }
+            self.rows[to..to + count].copy_from_slice(&self.apart[..count]);
+            return;
         }
-        self.rows[to..to + count].copy_from_slice(&self.apart[..count]);
+        for (index, row) in results.enumerate() {
+            self.rows[to + index] = self.rows[row];
+        }
     }
 
     /// Computes the results.

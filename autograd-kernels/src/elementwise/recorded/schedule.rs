@@ -2,7 +2,8 @@
 //!
 //! An operation is at the *level* after those of its operands. Equal operations of a level are a group, whatever their
 //! place in the formula: those of the rounds of a loop over a row are. A sum of many terms would be a level for each: it
-//! is a *chain* instead, an operation with all terms as operands, and without results in between.
+//! is a *chain* instead, an operation with all terms as operands, and without results in between. Products that are only
+//! added, each to one sum, are not operations either: the sum has their factors as operands.
 
 use std::collections::BTreeMap;
 
@@ -20,6 +21,8 @@ pub(super) struct Schedule {
     pub(super) variables: Vec<usize>,
     /// Whether a sum is one in the middle of a chain.
     is_inner: Vec<bool>,
+    /// Whether a product is a term of a sum that has its factors as operands.
+    is_term: Vec<bool>,
     /// The operations, of chains the last sum.
     pub(super) groups: Vec<Vec<usize>>,
 }
@@ -50,14 +53,62 @@ impl Schedule {
             is_used: uses.iter().map(|uses| *uses > 0).collect(),
             variables,
             is_inner: inner_sums(nodes, &uses),
+            is_term: vec![false; nodes.len()],
             groups: Vec::new(),
         };
+        schedule.find_terms(nodes, &uses);
         schedule.groups = schedule.groups(nodes);
         schedule
     }
 
-    /// Returns the operands of an operation; of a chain, all terms.
+    /// Returns the operands of an operation; of a chain those of all terms, and of products that are terms their factors.
     pub(super) fn operands<T>(&self, nodes: &[Node<T>], node: usize) -> Vec<usize> {
+        let terms = self.terms(nodes, node);
+        if !self.has_factors(nodes, node) {
+            return terms;
+        }
+        let mut operands = Vec::new();
+        // The only term that may be another is the first, or one of two: as many roundings of the same numbers.
+        let plain = terms.iter().filter(|term| !self.is_term[**term]);
+        operands.extend(plain);
+        for term in terms.iter().filter(|term| self.is_term[**term]) {
+            operands.extend(nodes[*term].operands());
+        }
+        operands
+    }
+
+    /// Returns whether products are terms of an operation.
+    pub(super) fn has_factors<T>(&self, nodes: &[Node<T>], node: usize) -> bool {
+        self.terms(nodes, node)
+            .iter()
+            .any(|term| self.is_term[*term])
+    }
+
+    /// Finds the products that are terms: of sums whose other terms are such products too, but for one at most.
+    fn find_terms<T>(&mut self, nodes: &[Node<T>], uses: &[usize]) {
+        for index in 0..nodes.len() {
+            let is_sum = matches!(nodes[index].kind, Kind::Sum);
+            if !is_sum || uses[index] == 0 || self.is_inner[index] {
+                continue;
+            }
+            let terms = self.terms(nodes, index);
+            let is_product =
+                |term: &usize| matches!(nodes[*term].kind, Kind::Product) && uses[*term] == 1;
+            let others = terms
+                .iter()
+                .skip(1)
+                .filter(|term| !is_product(term))
+                .count();
+            if others == 0 || terms.len() == 2 && is_product(&terms[0]) {
+                for term in terms.into_iter().filter(is_product) {
+                    self.is_term[term] = true;
+                }
+            }
+        }
+    }
+
+    /// Returns the operands of an operation; of a chain, all terms.
+    fn terms<T>(&self, nodes: &[Node<T>], node: usize) -> Vec<usize> {
         let mut last = node;
         let mut operands = Vec::new();
         while let [first, terms @ ..] = nodes[last].operands() {
@@ -88,7 +139,8 @@ impl Schedule {
             let Some(after) = after else {
                 continue;
             };
-            let has_own_level = !self.is_inner[index] && !matches!(node.kind, Kind::Slope(_));
+            let is_part = self.is_inner[index] || self.is_term[index];
+            let has_own_level = !is_part && !matches!(node.kind, Kind::Slope(_));
             levels[index] = after + usize::from(has_own_level);
             if has_own_level {
                 let key = self.key(nodes, index);
@@ -103,7 +155,7 @@ impl Schedule {
             // Each chain is an instruction.
             _ if self.is_chain(nodes, index) => [0, index, 0, 0],
             Kind::Negative => [1, 0, 0, 0],
-            Kind::Sum => [2, 0, 0, 0],
+            Kind::Sum => [2, self.operands(nodes, index).len(), 0, 0],
             Kind::Difference => [3, 0, 0, 0],
             Kind::Product => [4, 0, 0, 0],
             Kind::Pulled => [5, 0, 0, 0],

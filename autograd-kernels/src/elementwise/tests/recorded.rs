@@ -264,6 +264,39 @@ fn a_chain_is_the_sum_of_its_terms() {
     }
 }
 
+/// Sums of products, in all places, with products that have other uses too.
+fn sums_of_products<R: Real>([x, y, z]: [R; 3]) -> [R; 9]
+where
+    f64: Literal<R>,
+{
+    let product = x * z;
+    let chain = |first: R, last: R| first + y * z + z * z + x * x + x * y + last;
+    [
+        x * y + z,
+        z + x * y,
+        x * y + z * x,
+        product + x * y,
+        product,
+        chain(x, y * y),
+        chain(x * y, z * y),
+        chain(x, y),
+        (x * y + z) * (y * z + x) + (x * x + y) * z,
+    ]
+}
+
+#[test]
+fn sums_of_products_are_rounded_as_they_are_written() {
+    let x: Vec<f64> = (0..WIDTH).map(|lane| (lane as f64).sin()).collect();
+    let y: Vec<f64> = (0..WIDTH).map(|lane| 1.0 / (lane as f64 + 3.0)).collect();
+    let z: Vec<f64> = (0..WIDTH).map(|lane| (lane as f64).cos() * 7.0).collect();
+    let found = values([&x, &y, &z], sums_of_products::<Recorded<f64>>);
+    for lane in 0..WIDTH {
+        let expected = sums_of_products([x[lane], y[lane], z[lane]]);
+        let found: Vec<f64> = found.iter().map(|row| row[lane]).collect();
+        assert_eq!(found, expected, "lane {lane}");
+    }
+}
+
 #[test]
 fn too_many_operations_are_not_recorded() {
     let many = |count: usize| move |[x]: [Recorded<f64>; 1]| [(0..count).fold(x, |x, _| x + 1.0)];
