@@ -20,7 +20,7 @@ use ndarray::{Array, ArrayView, Axis, Dimension};
 use super::axes::Axes;
 use super::lanes::{blocks, rows};
 use super::max::{Largest, column_extreme, largest_number};
-use super::products::ProductOfOthers;
+use super::product_of_others::ProductOfOthers;
 use super::wide::{self, Loop};
 use crate::element::{Any, Element, Family};
 use crate::math::{exp, ln};
