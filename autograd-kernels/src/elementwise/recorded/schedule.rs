@@ -94,12 +94,8 @@ impl Schedule {
             let terms = self.terms(nodes, index);
             let is_product =
                 |term: &usize| matches!(nodes[*term].kind, Kind::Product) && uses[*term] == 1;
-            let others = terms
-                .iter()
-                .skip(1)
-                .filter(|term| !is_product(term))
-                .count();
-            if others == 0 || terms.len() == 2 && is_product(&terms[0]) {
+            let are_all = terms.iter().skip(1).all(is_product);
+            if are_all || terms.len() == 2 && is_product(&terms[0]) {
                 for term in terms.into_iter().filter(is_product) {
                     self.is_term[term] = true;
                 }
