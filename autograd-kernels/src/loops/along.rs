@@ -20,8 +20,8 @@ use ndarray::{Array, ArrayView, Axis, Dimension};
 use super::axes::Axes;
 use super::lanes::{blocks, rows};
 use super::max::{Largest, column_extreme, largest_number};
-use super::product_of_others::ProductOfOthers;
-use super::wide::{self, Loop};
+use super::product_of_others;
+use super::wide::{self, Loop, written};
 use crate::element::{Any, Element, Family};
 use crate::math::{exp, ln};
 use crate::memory;
@@ -136,7 +136,7 @@ fn of<T: Lanes>(function: Along, arrays: Slices<'_, T>, lengths: [usize; 2]) {
 }
 
 /// A function of a lane.
-pub(super) trait LaneFunction<T>: Copy + Sync {
+trait LaneFunction<T>: Copy + Sync {
     /// Whether it is a function of two lanes.
     const OF_TWO: bool;
 
@@ -318,16 +318,6 @@ fn map<'a, T: Element>(
     }
     // SAFETY: both loops have written an element for each of `x`, of which there are as many as in `out`.
     unsafe { written(out) }
-}
-
-/// Returns elements that were written.
-///
-/// # Safety
-/// All of them were.
-#[inline(always)]
-pub(super) unsafe fn written<T>(out: &mut [MaybeUninit<T>]) -> &mut [T] {
-    // SAFETY: as the caller promises; an element has the layout of its `MaybeUninit`.
-    unsafe { &mut *(std::ptr::from_mut(out) as *mut [T]) }
 }
 
 /// The number of elements, or rows of columns, that are added one after the other before sums are added in pairs.
@@ -611,9 +601,9 @@ impl<T: Element> LaneFunction<T> for LogSoftmaxGradient {
     }
 }
 
-/// The number of elements of a lane whose sums or products are formed apart from those before: the next step then waits
-/// for one operation, not for one of each element.
-pub(super) const STEP: usize = 8;
+/// The number of elements of a lane whose sums are formed apart from those before: the next step then waits for one
+/// operation, not for one of each element.
+const STEP: usize = 8;
 
 #[derive(Clone, Copy)]
 struct CumSum<const REVERSED: bool>;
@@ -656,6 +646,39 @@ impl<T: Element, const REVERSED: bool> LaneFunction<T> for CumSum<REVERSED> {
         } else {
             rows.for_each(add);
         }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct ProductOfOthers;
+
+impl<T: Element> LaneFunction<T> for ProductOfOthers {
+    const OF_TWO: bool = false;
+
+    #[inline(always)]
+    unsafe fn lane<R: Register<Element = T>>(self, x: &[T], _: &[T], out: &mut [MaybeUninit<T>]) {
+        product_of_others::of_lane(x, out);
+    }
+
+    #[inline(always)]
+    fn columns(self, x: &mut [T], _: &[T], width: usize) {
+        let mut before = memory::take(x.len());
+        let mut product = [T::one(); COLUMNS];
+        let product = &mut product[..width];
+        for x in x.chunks_exact(width) {
+            before.extend_from_slice(product);
+            update(product, x, |product, x| product * x);
+        }
+        product.fill(T::one());
+        let rows = x.chunks_exact_mut(width).zip(before.chunks_exact(width));
+        for (x, before) in rows.rev() {
+            for ((x, &before), product) in x.iter_mut().zip(before).zip(&mut *product) {
+                let others = before * *product;
+                *product *= *x;
+                *x = others;
+            }
+        }
+        memory::give_back(before);
     }
 }
 

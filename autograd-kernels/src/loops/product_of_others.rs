@@ -8,50 +8,27 @@
 
 use std::mem::MaybeUninit;
 
-use super::along::{COLUMNS, LANES, LaneFunction, STEP, in_halves, update, written};
-use super::wide::{self, Loop};
+use super::wide::{self, Loop, written};
 use crate::element::Element;
-use crate::memory;
 use crate::parallel::{split_mut, worth};
-use crate::registers::Register;
 
 /// The number of elements that are computed one after the other, by any thread; they stay in the fastest cache.
 const PART: usize = 4096;
 
-#[derive(Clone, Copy)]
-pub(super) struct ProductOfOthers;
+/// The number of elements whose products are formed apart from those before: the next step then waits for one operation,
+/// not for one of each element.
+const STEP: usize = 8;
 
-impl<T: Element> LaneFunction<T> for ProductOfOthers {
-    const OF_TWO: bool = false;
+/// The products that are formed side by side.
+const LANES: usize = 64;
 
-    #[inline(always)]
-    unsafe fn lane<R: Register<Element = T>>(self, x: &[T], _: &[T], out: &mut [MaybeUninit<T>]) {
-        if x.len() <= PART {
-            part(x, out, [T::one(); 2]);
-        } else {
-            parts(x, out);
-        }
-    }
-
-    #[inline(always)]
-    fn columns(self, x: &mut [T], _: &[T], width: usize) {
-        let mut before = memory::take(x.len());
-        let mut product = [T::one(); COLUMNS];
-        let product = &mut product[..width];
-        for x in x.chunks_exact(width) {
-            before.extend_from_slice(product);
-            update(product, x, |product, x| product * x);
-        }
-        product.fill(T::one());
-        let rows = x.chunks_exact_mut(width).zip(before.chunks_exact(width));
-        for (x, before) in rows.rev() {
-            for ((x, &before), product) in x.iter_mut().zip(before).zip(&mut *product) {
-                let others = before * *product;
-                *product *= *x;
-                *x = others;
-            }
-        }
-        memory::give_back(before);
+/// Writes the products of all other elements of a lane.
+#[inline(always)]
+pub(super) fn of_lane<T: Element>(x: &[T], out: &mut [MaybeUninit<T>]) {
+    if x.len() <= PART {
+        part(x, out, [T::one(); 2]);
+    } else {
+        parts(x, out);
     }
 }
 
@@ -105,8 +82,9 @@ impl<T: Element> Loop for Products<'_, T> {
                 }
             }
             // A copy: lanes whose index is not a constant are not in registers.
-            let product = in_halves(&mut { lanes }, |x, y| x * y);
-            *products = [rest.iter().fold(product, |product, &x| product * x); 2];
+            let products_of_lanes = lanes;
+            let all = products_of_lanes.iter().chain(rest);
+            *products = [all.fold(T::one(), |product, &x| product * x); 2];
         }
     }
 }

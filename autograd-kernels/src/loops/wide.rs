@@ -283,6 +283,17 @@ fn avx2(work: impl Loop) {
     work.run();
 }
 
+/// Returns elements that were written.
+///
+/// # Safety
+/// All of them were.
+#[expect(unsafe_code, reason = "the block has its argument")]
+#[inline(always)]
+pub(super) unsafe fn written<T>(out: &mut [MaybeUninit<T>]) -> &mut [T] {
+    // SAFETY: as the caller promises; an element has the layout of its `MaybeUninit`.
+    unsafe { &mut *(std::ptr::from_mut(out) as *mut [T]) }
+}
+
 /// Returns the sum of the lanes of a vector register, by halves.
 #[inline(always)]
 pub(crate) fn sum_of_lanes<T: Element, const LANES: usize>(mut lanes: [T; LANES]) -> T {
