@@ -1,5 +1,5 @@
 //! scan/selective: Mamba's selective scan, forward and backward: rows of 16 numbers as states. scan/slices: the same, with
-//! rows of any length.
+//! rows of any length. scan/branches: the same, where lanes take one of two branches.
 
 use std::time::Duration;
 
@@ -51,6 +51,25 @@ fn of_slices<T: Real>(
     y
 }
 
+/// The same numbers as those of [`selective`], in two ways.
+#[custom_function(scan, outputs(last, y))]
+fn of_branches<T: Real>(
+    #[state] h: [T; N],
+    #[step] delta: T,
+    #[step] x: T,
+    #[step] b: [T; N],
+    #[step] c: [T; N],
+    a: [T; N],
+    d: T,
+) -> ([T; N], T) {
+    let (mut next, mut y) = (h, if x > 0.0 { d * x } else { -(d * -x) });
+    for n in 0..N {
+        next[n] = (delta * a[n]).exp() * h[n] + delta * b[n] * x;
+        y += c[n] * next[n];
+    }
+    (next, y)
+}
+
 /// The tensors; `b` and `c` are those of all channels.
 struct Leaves {
     h: Tensor2<f32>,
@@ -64,12 +83,15 @@ struct Leaves {
 
 pub fn run(filter: &Filter) {
     type Of = fn(&Leaves) -> Tensor2<f32>;
-    let functions: [(&str, Of); 2] = [
+    let functions: [(&str, Of); 3] = [
         ("scan/selective", |of| {
             selective(&of.h, &of.delta, &of.x, &of.b, &of.c, &of.a, &of.d).1
         }),
         ("scan/slices", |of| {
             of_slices(&of.h, &of.delta, &of.x, &of.b, &of.c, &of.a, &of.d).1
+        }),
+        ("scan/branches", |of| {
+            of_branches(&of.h, &of.delta, &of.x, &of.b, &of.c, &of.a, &of.d).1
         }),
     ];
     for (name, function) in functions {

@@ -122,6 +122,16 @@ impl<T: Element> Program<T> {
         });
     }
 
+    /// Removes the lanes that take another course from some lanes, which were computed.
+    pub(super) fn keep_own(&self, rows: &[Row<T>], lanes: &mut [bool; WIDTH]) {
+        for (branch, [x, y]) in self.branches.iter().zip(&self.compared) {
+            for (lane, is_own) in lanes.iter_mut().enumerate() {
+                let holds = branch.comparison.holds(rows[*x].0[lane], rows[*y].0[lane]);
+                *is_own &= holds == branch.holds;
+            }
+        }
+    }
+
     /// Returns how the lanes, which were computed, take the branches.
     pub(super) fn course(&self, rows: &[Row<T>]) -> Course {
         for (branch, [x, y]) in self.branches.iter().zip(&self.compared) {

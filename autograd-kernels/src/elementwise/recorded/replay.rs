@@ -13,7 +13,7 @@ pub(crate) trait Replayed<T> {
     /// Records the formula with the numbers of a lane; `None` if it cannot be.
     fn record(&self, inputs: &[T]) -> Option<Trace<T>>;
 
-    /// Computes rows whose lanes take different branches, or that cannot be recorded.
+    /// Computes rows whose lanes take branches in too many ways, or that cannot be recorded.
     fn apart(&self, inputs: &[Row<T>], results: &mut [Row<T>]);
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Replay<T> {
     active: usize,
     rows: Vec<Row<T>>,
     inputs: usize,
-    /// The results of lanes that are not replayed.
+    /// The results of lanes that are not replayed together.
     apart: Vec<Row<T>>,
     is_apart: bool,
 }
@@ -106,7 +106,7 @@ impl<T: Element> Replay<T> {
     #[inline(always)]
     pub(crate) fn run(&mut self, formula: &dyn Replayed<T>) {
         self.is_apart = !self.is_replayed(formula);
-        if self.is_apart {
+        if self.is_apart && !self.is_replayed_in_courses(formula) {
             formula.apart(&self.rows[..self.inputs], &mut self.apart);
         }
     }
@@ -124,15 +124,68 @@ impl<T: Element> Replay<T> {
     /// Replays another course than that of the lanes before.
     #[cold]
     fn is_replayed_anew(&mut self, formula: &dyn Replayed<T>) -> bool {
-        let first: Vec<T> = self.rows[..self.inputs]
-            .iter()
-            .map(|row| row.0[0])
-            .collect();
-        let Some(trace) = formula.record(&first) else {
+        self.is_recorded(formula, 0) && self.course() == Some(Course::AsRecorded)
+    }
+
+    /// Replays each course that lanes take, all lanes in each, and chooses the results.
+    #[cold]
+    fn is_replayed_in_courses(&mut self, formula: &dyn Replayed<T>) -> bool {
+        let mut rest = [true; WIDTH];
+        let first = self.active;
+        if self.programs.is_empty() {
             return false;
-        };
-        self.activate(trace);
-        self.course() == Some(Course::AsRecorded)
+        }
+        self.choose(&mut rest);
+        for index in (0..self.programs.len()).filter(|index| *index != first) {
+            if rest.contains(&true) {
+                self.switch(index);
+                let _ = self.course();
+                self.choose(&mut rest);
+            }
+        }
+        while let Some(lane) = rest.iter().position(|is_left| *is_left) {
+            if self.programs.len() == MOST || !self.is_recorded(formula, lane) {
+                return false;
+            }
+            let _ = self.course();
+            self.choose(&mut rest);
+            if rest[lane] {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Copies the results of the lanes that take the course of the active program, and takes them from the rest.
+    fn choose(&mut self, rest: &mut [bool; WIDTH]) {
+        let program = &self.programs[self.active];
+        let mut own = *rest;
+        program.keep_own(&self.rows, &mut own);
+        for (apart, row) in self.apart.iter_mut().zip(&program.results) {
+            let Some(row) = row else {
+                continue;
+            };
+            for lane in 0..WIDTH {
+                if own[lane] {
+                    apart.0[lane] = self.rows[*row].0[lane];
+                }
+            }
+        }
+        for (is_left, is_own) in rest.iter_mut().zip(own) {
+            *is_left &= !is_own;
+        }
+    }
+
+    /// Makes the program of a lane's course the active one, if the formula can be recorded.
+    fn is_recorded(&mut self, formula: &dyn Replayed<T>, lane: usize) -> bool {
+        let inputs = self.rows[..self.inputs].iter();
+        let inputs: Vec<T> = inputs.map(|row| row.0[lane]).collect();
+        let trace = formula.record(&inputs);
+        let is_recorded = trace.is_some();
+        if let Some(trace) = trace {
+            self.activate(trace);
+        }
+        is_recorded
     }
 
     /// Replays the program that is active, if there is one.
@@ -147,7 +200,7 @@ impl<T: Element> Replay<T> {
     fn activate(&mut self, mut trace: Trace<T>) {
         let has_branches = |program: &Program<T>| program.branches == trace.branches;
         let known = self.programs.iter().position(has_branches);
-        self.active = known.unwrap_or_else(|| {
+        let index = known.unwrap_or_else(|| {
             let results = match &self.wanted {
                 Wanted::Values(count) => {
                     let results = trace.results[..*count].iter();
@@ -161,7 +214,13 @@ impl<T: Element> Replay<T> {
             self.programs.push(Program::of(&trace, &results));
             self.programs.len() - 1
         });
-        let program = &self.programs[self.active];
+        self.switch(index);
+    }
+
+    /// Makes a program the active one.
+    fn switch(&mut self, index: usize) {
+        self.active = index;
+        let program = &self.programs[index];
         self.rows.resize(program.rows, Row([T::zero(); WIDTH]));
         program.fill(&mut self.rows);
     }
