@@ -135,25 +135,29 @@ impl<T: Element> Replay<T> {
         if self.programs.is_empty() {
             return false;
         }
+        // The active one was run.
         self.choose(&mut rest);
         for index in (0..self.programs.len()).filter(|index| *index != first) {
             if rest.contains(&true) {
                 self.switch(index);
-                let _ = self.course();
-                self.choose(&mut rest);
+                self.run_and_choose(&mut rest);
             }
         }
         while let Some(lane) = rest.iter().position(|is_left| *is_left) {
             if self.programs.len() == MOST || !self.is_recorded(formula, lane) {
                 return false;
             }
-            let _ = self.course();
-            self.choose(&mut rest);
+            self.run_and_choose(&mut rest);
             if rest[lane] {
                 return false;
             }
         }
         true
+    }
+
+    fn run_and_choose(&mut self, rest: &mut [bool; WIDTH]) {
+        self.programs[self.active].run(&mut self.rows);
+        self.choose(rest);
     }
 
     /// Copies the results of the lanes that take the course of the active program, and takes them from the rest.
@@ -165,10 +169,11 @@ impl<T: Element> Replay<T> {
             let Some(row) = row else {
                 continue;
             };
+            let row = &self.rows[*row];
             for lane in 0..WIDTH {
-                if own[lane] {
-                    apart.0[lane] = self.rows[*row].0[lane];
-                }
+                // Read in any case, so that it is vector code.
+                let result = row.0[lane];
+                apart.0[lane] = if own[lane] { result } else { apart.0[lane] };
             }
         }
         for (is_left, is_own) in rest.iter_mut().zip(own) {
