@@ -15,23 +15,32 @@ const CHANNELS: usize = 512;
 const N: usize = 16;
 const ROUNDS: usize = 7;
 
-#[custom_function(scan, outputs(last, y))]
-fn selective<T: Real>(
-    #[state] h: [T; N],
-    #[step] delta: T,
-    #[step] x: T,
-    #[step] b: [T; N],
-    #[step] c: [T; N],
-    a: [T; N],
-    d: T,
-) -> ([T; N], T) {
-    let (mut next, mut y) = (h, d * x);
-    for n in 0..N {
-        next[n] = (delta * a[n]).exp() * h[n] + delta * b[n] * x;
-        y += c[n] * next[n];
-    }
-    (next, y)
+/// Defines the scan, of a formula of the skipped input.
+macro_rules! of_rows {
+    ($name:ident, |$d:ident, $x:ident| $skip:expr) => {
+        #[custom_function(scan, outputs(last, y))]
+        fn $name<T: Real>(
+            #[state] h: [T; N],
+            #[step] delta: T,
+            #[step] $x: T,
+            #[step] b: [T; N],
+            #[step] c: [T; N],
+            a: [T; N],
+            $d: T,
+        ) -> ([T; N], T) {
+            let (mut next, mut y) = (h, $skip);
+            for n in 0..N {
+                next[n] = (delta * a[n]).exp() * h[n] + delta * b[n] * $x;
+                y += c[n] * next[n];
+            }
+            (next, y)
+        }
+    };
 }
+
+of_rows!(selective, |d, x| d * x);
+// The same numbers, in two ways.
+of_rows!(of_branches, |d, x| if x > 0.0 { d * x } else { -(d * -x) });
 
 #[custom_function(scan, outputs(last, y))]
 fn of_slices<T: Real>(
@@ -49,25 +58,6 @@ fn of_slices<T: Real>(
         y += c[n] * h[n];
     }
     y
-}
-
-/// The same numbers as those of [`selective`], in two ways.
-#[custom_function(scan, outputs(last, y))]
-fn of_branches<T: Real>(
-    #[state] h: [T; N],
-    #[step] delta: T,
-    #[step] x: T,
-    #[step] b: [T; N],
-    #[step] c: [T; N],
-    a: [T; N],
-    d: T,
-) -> ([T; N], T) {
-    let (mut next, mut y) = (h, if x > 0.0 { d * x } else { -(d * -x) });
-    for n in 0..N {
-        next[n] = (delta * a[n]).exp() * h[n] + delta * b[n] * x;
-        y += c[n] * next[n];
-    }
-    (next, y)
 }
 
 /// The tensors; `b` and `c` are those of all channels.
