@@ -30,7 +30,7 @@ pub(super) fn sums_of_rows<'a, T: Element>(
     halves[0].0
 }
 
-/// Replaces the lanes that there are not by zeros.
+/// Replaces the lanes from `length` on by zeros.
 fn first_lanes<T: Element>(mut lanes: [T; WIDTH], length: usize) -> [T; WIDTH] {
     lanes[length..].fill(T::zero());
     lanes

@@ -51,8 +51,8 @@ enum Code<T> {
     SumOfAll,
     /// A chain: the first operand and the products of all pairs that follow.
     SumOfPulled,
-    /// The sum of the products of all pairs of so many operands, and of the first if their number is odd.
-    SumOfProducts(usize),
+    /// The sum of the products of all pairs of operands, and of the first if their number is odd.
+    SumOfProducts,
     /// A function. The slopes along these variables, a bit for each, follow the values.
     Function(Function<T>, usize),
 }
@@ -124,28 +124,35 @@ impl<T: Element> Program<T> {
 
     /// Removes the lanes that take another course from some lanes, which were computed.
     pub(super) fn keep_own(&self, rows: &[Row<T>], lanes: &mut [bool; WIDTH]) {
-        for (branch, [x, y]) in self.branches.iter().zip(&self.compared) {
-            for (lane, is_own) in lanes.iter_mut().enumerate() {
-                let holds = branch.comparison.holds(rows[*x].0[lane], rows[*y].0[lane]);
-                *is_own &= holds == branch.holds;
+        for as_recorded in self.as_recorded(rows) {
+            for (is_own, as_recorded) in lanes.iter_mut().zip(as_recorded) {
+                *is_own &= as_recorded;
             }
         }
     }
 
     /// Returns how the lanes, which were computed, take the branches.
     pub(super) fn course(&self, rows: &[Row<T>]) -> Course {
-        for (branch, [x, y]) in self.branches.iter().zip(&self.compared) {
-            let lanes = rows[*x].0.iter().zip(&rows[*y].0);
-            let as_recorded = lanes
-                .filter(|(x, y)| branch.comparison.holds(**x, **y) == branch.holds)
-                .count();
-            match as_recorded {
+        for as_recorded in self.as_recorded(rows) {
+            match as_recorded.filter(|as_recorded| *as_recorded).count() {
                 WIDTH => {}
                 0 => return Course::Another,
                 _ => return Course::Divided,
             }
         }
         Course::AsRecorded
+    }
+
+    /// Returns for each branch whether each lane takes it as recorded.
+    fn as_recorded<'a>(
+        &'a self,
+        rows: &'a [Row<T>],
+    ) -> impl Iterator<Item = impl Iterator<Item = bool> + 'a> + 'a {
+        let branches = self.branches.iter().zip(&self.compared);
+        branches.map(|(branch, [x, y])| {
+            let lanes = rows[*x].0.iter().zip(&rows[*y].0);
+            lanes.map(|(x, y)| branch.comparison.holds(*x, *y) == branch.holds)
+        })
     }
 }
 
@@ -222,9 +229,7 @@ impl<T: Element> Code<T> {
         let is_chain = schedule.is_chain(&trace.nodes, node);
         match trace.nodes[node].kind {
             Kind::Negative => Self::Negative,
-            Kind::Sum if schedule.has_factors(&trace.nodes, node) => {
-                Self::SumOfProducts(schedule.operands(&trace.nodes, node).len())
-            }
+            Kind::Sum if schedule.has_factors(&trace.nodes, node) => Self::SumOfProducts,
             Kind::Sum if is_chain => Self::SumOfAll,
             Kind::Sum => Self::Sum,
             Kind::Difference => Self::Difference,
@@ -277,7 +282,8 @@ impl<T: Element> Loop for Run<'_, T> {
                     let (terms, _) = operands[1..].as_chunks();
                     sum_of_pulled(rows, operands[0], terms, &mut results[0]);
                 }
-                Code::SumOfProducts(count) => {
+                Code::SumOfProducts => {
+                    let count = operands.len() / results.len();
                     for (operands, result) in operands.chunks_exact(count).zip(results) {
                         sum_of_products(rows, operands, result);
                     }

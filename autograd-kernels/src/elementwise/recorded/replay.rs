@@ -78,28 +78,23 @@ impl<T: Element> Replay<T> {
     /// Makes the first results the inputs from `to` on.
     #[inline(always)]
     pub(crate) fn carry(&mut self, count: usize, to: usize) {
-        if self.is_apart {
-            self.rows[to..to + count].copy_from_slice(&self.apart[..count]);
-            return;
-        }
-        let results = &self.programs[self.active].results[..count];
-        // INVARIANT: the caller has run it, for these results.
-        let results = results.iter().map(|row| row.expect("it is wanted"));
-        // A result may be one of the inputs that are overwritten before it is copied.
-        if results
-            .clone()
-            .enumerate()
-            .any(|(index, row)| (to..to + index).contains(&row))
-        {
+        if !self.is_apart {
+            let results = &self.programs[self.active].results[..count];
+            // INVARIANT: the caller has run it, for these results.
+            let results = results.iter().map(|row| row.expect("it is wanted"));
+            let is_overwritten = |(index, row)| (to..to + index).contains(&row);
+            if !results.clone().enumerate().any(is_overwritten) {
+                for (index, row) in results.enumerate() {
+                    self.rows[to + index] = self.rows[row];
+                }
+                return;
+            }
+            // A result is one of the inputs that would be overwritten before it is copied.
             for (apart, row) in self.apart.iter_mut().zip(results) {
                 *apart = self.rows[row];
             }
-            self.rows[to..to + count].copy_from_slice(&self.apart[..count]);
-            return;
         }
-        for (index, row) in results.enumerate() {
-            self.rows[to + index] = self.rows[row];
-        }
+        self.rows[to..to + count].copy_from_slice(&self.apart[..count]);
     }
 
     /// Computes the results.
