@@ -8,8 +8,9 @@
 //! of the rounds of a loop over a row, become one instruction. It is then replayed ([`Replay`]) for each row of lanes,
 //! as often as the formula takes the same branches: instruction by instruction, with vector registers.
 //!
-//! The lanes of a row must take the same branches too. Where a comparison has different results, the row is *divided*,
-//! and its lanes are computed with dual numbers. That depends on the numbers alone, not on what was replayed before.
+//! Where a comparison has different results for the lanes of a row, the row is *divided*: it is replayed in each course
+//! that lanes take, and the results are chosen. The lanes of a row in many courses are computed with dual numbers. That
+//! depends on the numbers alone, not on what was replayed before.
 
 mod functions;
 mod number;

@@ -8,6 +8,9 @@ use crate::element::Element;
 /// The most programs that are kept; a formula with many branches has one for each course.
 const MOST: usize = 16;
 
+/// The most courses in which the lanes of a row are replayed; where they take more, dual numbers compute them.
+const MOST_COURSES: usize = 8;
+
 /// A formula that is replayed.
 pub(crate) trait Replayed<T> {
     /// Records the formula with the numbers of a lane; `None` if it cannot be.
@@ -119,47 +122,65 @@ impl<T: Element> Replay<T> {
     /// Replays another course than that of the lanes before.
     #[cold]
     fn is_replayed_anew(&mut self, formula: &dyn Replayed<T>) -> bool {
-        self.is_recorded(formula, 0) && self.course() == Some(Course::AsRecorded)
+        let Some(trace) = self.recorded(formula, 0) else {
+            return false;
+        };
+        self.activate(trace);
+        self.course() == Some(Course::AsRecorded)
     }
 
-    /// Replays each course that lanes take, all lanes in each, and chooses the results.
+    /// Replays each course that lanes take, all lanes in each, and chooses the results; unless there are too many courses.
+    /// That depends on the numbers alone: courses that are not known are recorded, however many programs there are.
     #[cold]
     fn is_replayed_in_courses(&mut self, formula: &dyn Replayed<T>) -> bool {
-        let mut rest = [true; WIDTH];
-        let first = self.active;
         if self.programs.is_empty() {
             return false;
         }
+        let (first, mut rest, mut courses) = (self.active, [true; WIDTH], 0);
         // The active one was run.
-        self.choose(&mut rest);
+        courses += usize::from(self.choose(&mut rest));
         for index in (0..self.programs.len()).filter(|index| *index != first) {
-            if rest.contains(&true) {
+            if rest.contains(&true) && courses <= MOST_COURSES {
                 self.switch(index);
-                self.run_and_choose(&mut rest);
+                courses += usize::from(self.run_and_choose(&mut rest));
             }
         }
-        while let Some(lane) = rest.iter().position(|is_left| *is_left) {
-            if self.programs.len() == MOST || !self.is_recorded(formula, lane) {
+        let mut traces: Vec<Trace<T>> = Vec::new();
+        for lane in (0..WIDTH).filter(|lane| rest[*lane]) {
+            if courses + traces.len() > MOST_COURSES {
                 return false;
             }
+            let Some(trace) = self.recorded(formula, lane) else {
+                return false;
+            };
+            if traces.iter().all(|known| known.branches != trace.branches) {
+                traces.push(trace);
+            }
+        }
+        if courses + traces.len() > MOST_COURSES {
+            return false;
+        }
+        for trace in traces {
+            self.activate(trace);
             self.run_and_choose(&mut rest);
-            if rest[lane] {
-                return false;
-            }
         }
         true
     }
 
-    fn run_and_choose(&mut self, rest: &mut [bool; WIDTH]) {
+    fn run_and_choose(&mut self, rest: &mut [bool; WIDTH]) -> bool {
         self.programs[self.active].run(&mut self.rows);
-        self.choose(rest);
+        self.choose(rest)
     }
 
-    /// Copies the results of the lanes that take the course of the active program, and takes them from the rest.
-    fn choose(&mut self, rest: &mut [bool; WIDTH]) {
+    /// Copies the results of the lanes that take the course of the active program, and takes them from the rest. Returns
+    /// whether there are any.
+    fn choose(&mut self, rest: &mut [bool; WIDTH]) -> bool {
         let program = &self.programs[self.active];
         let mut own = *rest;
         program.keep_own(&self.rows, &mut own);
+        if !own.contains(&true) {
+            return false;
+        }
         for (apart, row) in self.apart.iter_mut().zip(&program.results) {
             let Some(row) = row else {
                 continue;
@@ -174,18 +195,14 @@ impl<T: Element> Replay<T> {
         for (is_left, is_own) in rest.iter_mut().zip(own) {
             *is_left &= !is_own;
         }
+        true
     }
 
-    /// Makes the program of a lane's course the active one, if the formula can be recorded.
-    fn is_recorded(&mut self, formula: &dyn Replayed<T>, lane: usize) -> bool {
+    /// Records the formula with the numbers of a lane, if it can be.
+    fn recorded(&self, formula: &dyn Replayed<T>, lane: usize) -> Option<Trace<T>> {
         let inputs = self.rows[..self.inputs].iter();
         let inputs: Vec<T> = inputs.map(|row| row.0[lane]).collect();
-        let trace = formula.record(&inputs);
-        let is_recorded = trace.is_some();
-        if let Some(trace) = trace {
-            self.activate(trace);
-        }
-        is_recorded
+        formula.record(&inputs)
     }
 
     /// Replays the program that is active, if there is one.

@@ -251,13 +251,29 @@ fn lanes_in_several_courses_are_replayed_in_each() {
 }
 
 #[test]
-fn lanes_in_too_many_courses_are_not_replayed() {
-    let many = |[x]: [Recorded<f64>; 1]| {
+fn lanes_in_too_many_courses_are_not_replayed_whatever_was_before() {
+    let formula = Of(|[x]: [Recorded<f64>; 1]| {
         [(0..WIDTH).fold(x, |sum, step| if x > step as f64 { sum + 1.0 } else { sum })]
-    };
-    let lanes: Vec<f64> = (0..WIDTH).map(|lane| lane as f64 + 0.5).collect();
-    assert!(!are_replayed([&lanes], many));
-    assert!(are_replayed([&lanes[..8]], many));
+    });
+    let lanes: [f64; WIDTH] = std::array::from_fn(|lane| lane as f64 + 0.5);
+    for before in [0, 5, 16, 30] {
+        for courses in [2, 8, 9, WIDTH] {
+            let mut replay = Replay::new(Wanted::Values(1), 1, 1);
+            for x in &lanes[WIDTH - before..] {
+                replay.input(0).fill(*x);
+                replay.run(&formula);
+                assert!(!replay.result(0)[0].is_nan());
+            }
+            *replay.input(0) = std::array::from_fn(|lane| lanes[lane % courses]);
+            replay.run(&formula);
+            let is_replayed = replay.result(0).iter().all(|result| !result.is_nan());
+            assert_eq!(
+                is_replayed,
+                courses <= 8,
+                "{courses} courses after {before}"
+            );
+        }
+    }
 }
 
 #[test]
