@@ -11,6 +11,10 @@
     missing_debug_implementations,
     reason = "the functions are listed here, and only their tests call them"
 )]
+#![allow(
+    clippy::inline_always,
+    reason = "a helper of a formula is part of its loop"
+)]
 
 mod adjoint;
 mod attention;
@@ -36,6 +40,7 @@ mod soft_dtw;
 mod softmax_sums;
 mod sparsemax;
 mod speed;
+mod spikes;
 mod spline;
 mod sqrtm;
 mod transducer;

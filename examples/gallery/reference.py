@@ -273,4 +273,31 @@ def transducer(blank, label):
 
 logits = {name: -torch.rand(5, 2, 4) * 3 for name in ("blank", "label")}
 case("transducer", logits, transducer)
+
+
+class FastSigmoid(torch.autograd.Function):
+    """A step, with the slope of x / (1 + 25 |x|), as in snnTorch."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return (x > 0).to(x.dtype)
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad / (25 * x.abs() + 1) ** 2
+
+
+def spikes(u, x, beta):
+    out = []
+    for step in x:
+        reset = FastSigmoid.apply(u - 1).detach()
+        u = beta * u + step - reset
+        out.append(FastSigmoid.apply(u - 1))
+    return torch.stack(out)
+
+
+inputs = {"u": torch.rand(3) * 2, "x": torch.rand(12, 3), "beta": torch.rand(3) / 2 + 0.5}
+case("spikes", inputs, spikes)
 print(json.dumps(CASES))

@@ -1,5 +1,6 @@
 """The times that speed.rs prints, in PyTorch: python speed.py (PyTorch 2.15, and from PyPI entmax 1.3, torchdiffeq 0.2.5,
-POT 0.9.7, tslearn 0.10, revtorch 0.2.4, torch_geometric 2.8, torchcde 0.2.5, scipy 1.17, numba 0.68)."""
+POT 0.9.7, tslearn 0.10, revtorch 0.2.4, torch_geometric 2.8, torchcde 0.2.5, snntorch 1.0, scipy 1.17,
+numba 0.68)."""
 
 import math
 import time
@@ -9,6 +10,7 @@ import numpy as np
 import ot
 import revtorch
 import scipy.linalg
+import snntorch
 import torch
 import torch.nn.functional as F
 import torchcde
@@ -176,5 +178,18 @@ long, segments = numbers(10_000), torch.arange(10_000) ** 2 % 500
 best("segments, 10000 in 500", lambda: softmax(long, segments, num_nodes=500).sort().values.sum())
 values, knots, at = numbers(64), torch.arange(64.0), ((numbers(1000) + 0.2) / 0.4 * 63).detach().requires_grad_()
 best("spline of 64, read at 1000", lambda: torchcde.CubicSpline(torchcde.natural_cubic_coeffs(values[:, None], knots), knots).evaluate(at).sum())
+currents, potential, beta = (numbers(100, 1000) + 0.2).detach().requires_grad_(), numbers(1000), (numbers(1000) * 0 + 0.9).detach()
+neuron = snntorch.Leaky(beta, learn_beta=True, spike_grad=snntorch.surrogate.fast_sigmoid(slope=25))
+
+
+def spikes():
+    u, sum = potential, 0
+    for step in currents:
+        spike, u = neuron(step, u)
+        sum = sum + spike.sum()
+    return sum
+
+
+best("spikes, 100 steps of 1000", spikes)
 q, k, v = (numbers(1, 1, 256, 64) for _ in range(3))
 best("attention 256x64", lambda: F.scaled_dot_product_attention(q, k, v).sum())

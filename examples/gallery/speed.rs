@@ -19,6 +19,7 @@ use crate::segments::{segment_softmax, sort};
 use crate::sinkhorn::Sinkhorn;
 use crate::soft_dtw::SoftDtw;
 use crate::sparsemax::sparsemax;
+use crate::spikes::spiking;
 use crate::spline::Spline;
 use crate::sqrtm::Sqrtm;
 use crate::upfirdn2d::{Sampling, Upfirdn2d};
@@ -85,6 +86,13 @@ pub fn print() {
     let at = leaf(at);
     time("spline of 64, read at 1000", || {
         Spline::apply(&values, &at, &knots).sum()
+    });
+    let currents = leaf(Array2::from_shape_fn((100, 1000), |(i, j)| {
+        number(i * 1000 + j) + 0.2
+    }));
+    let (u, beta) = (vector(1000), leaf(Array1::from_elem(1000, 0.9)));
+    time("spikes, 100 steps of 1000", || {
+        spiking(&u, &currents, &beta).1.sum()
     });
     let [q, k, v] = [0, 1, 2].map(|_| matrix(256, 64));
     time("attention 256x64", || {

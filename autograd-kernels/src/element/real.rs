@@ -123,6 +123,24 @@ pub trait Real:
     #[must_use]
     fn round_ties_even(self) -> Self;
 
+    /// Returns x as a constant, with the derivative 0 of every order.
+    ///
+    /// A number with a derivative of another: its value is exactly that of `hard`, its derivative that of `soft`.
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// /// Whether a number is positive, with the derivative of a smooth step.
+    /// fn spike<T: Real>(x: T) -> T {
+    ///     let hard = if x > 0.0 { T::from(1.0) } else { T::from(0.0) };
+    ///     let soft = (x * 25.0).sigmoid();
+    ///     hard + (soft - soft.detach())
+    /// }
+    /// assert_eq!(spike(0.01), 1.0);
+    /// ```
+    #[must_use]
+    fn detach(self) -> Self;
+
     /// Returns sin x.
     #[must_use]
     fn sin(self) -> Self;

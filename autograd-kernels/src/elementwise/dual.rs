@@ -584,6 +584,11 @@ impl<R: Real, const N: usize> Real for Dual<R, N> {
     }
 
     #[inline(always)]
+    fn detach(self) -> Self {
+        Self::constant(self.value.detach())
+    }
+
+    #[inline(always)]
     fn sin(self) -> Self {
         chain!(self, self.value.sin(), self.value.cos())
     }

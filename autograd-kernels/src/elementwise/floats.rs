@@ -1,5 +1,7 @@
 //! The functions of [`Real`] for `f64`, [`Single`] and [`Near`].
 
+use std::convert;
+
 use crate::element::number::{Near, Single};
 use crate::element::real::{Real, sealed};
 use crate::math::{self, near};
@@ -131,6 +133,6 @@ all! {
     sigmoid = math::sigmoid, softplus = math::softplus, erf = math::erf, gelu = math::gelu,
     normal_cdf = math::normal_cdf, normal_pdf = math::normal_pdf,
     asin = math::asin, acos = math::acos, atan = math::atan, sinh = math::sinh, cosh = math::cosh,
-    asinh = math::asinh, acosh = math::acosh, atanh = math::atanh, cbrt = math::cbrt;
+    asinh = math::asinh, acosh = math::acosh, atanh = math::atanh, cbrt = math::cbrt, detach = convert::identity;
     std: sqrt, recip, abs, signum, floor, ceil, round, round_ties_even;
 }

@@ -60,7 +60,7 @@ pub(super) fn needs_no(name: &Ident, diagnostics: &mut Diagnostics) {
         "grad" | "adjoint" => (
             "a scan has no gradient of its own: it follows from the formula, step by step"
                 .to_owned(),
-            "remove it; a step with its own gradient is an elementwise function, called in a loop over the steps",
+            "remove it; `hard + (soft - soft.detach())` is `hard` with the derivative of `soft`",
         ),
         "higher_order" => (
             "`scan` needs no `higher_order`; remove it".to_owned(),

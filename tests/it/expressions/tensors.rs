@@ -65,6 +65,7 @@ fn apply(step: &Step, operands: &[Numbers]) -> Numbers {
         Operation::Ceil => constant(x, f64::ceil),
         Operation::Round => constant(x, f64::round),
         Operation::RoundTiesEven => constant(x, f64::round_ties_even),
+        Operation::Detach => x.detach(),
         Operation::Sin => x.sin(),
         Operation::Cos => x.cos(),
         Operation::Tan => within_one(x).tan(),

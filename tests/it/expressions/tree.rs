@@ -33,7 +33,7 @@ macro_rules! operations {
 }
 
 operations! {
-    Exp 1 ExpM1 1 Ln 1 Ln1p 1 Powi 1 Sqrt 1 Cbrt 1 Recip 1 Abs 1 Signum 1 Floor 1 Ceil 1 Round 1 RoundTiesEven 1 Sin 1 Cos 1 Tan 1 Asin 1 Acos 1
+    Exp 1 ExpM1 1 Ln 1 Ln1p 1 Powi 1 Sqrt 1 Cbrt 1 Recip 1 Abs 1 Signum 1 Floor 1 Ceil 1 Round 1 RoundTiesEven 1 Detach 1 Sin 1 Cos 1 Tan 1 Asin 1 Acos 1
     Atan 1 Sinh 1 Cosh 1 Tanh 1 Asinh 1 Acosh 1 Atanh 1 Sigmoid 1 Softplus 1 Erf 1 NormalCdf 1 NormalPdf 1 Gelu 1
     Square 1 Rsqrt 1 Relu 1 Silu 1 GeluTanh 1 Neg 1
     Powf 2 Atan2 2 Hypot 2 Max 2 Min 2 Clamp 3 MulAdd 3 LeakyRelu 2 Elu 2
@@ -247,6 +247,7 @@ where
         Operation::Ceil => x.ceil(),
         Operation::Round => x.round(),
         Operation::RoundTiesEven => x.round_ties_even(),
+        Operation::Detach => x.detach(),
         Operation::Sin => x.sin(),
         Operation::Cos => x.cos(),
         Operation::Tan => within_one(x).tan(),

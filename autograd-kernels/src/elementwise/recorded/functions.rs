@@ -11,6 +11,9 @@ use crate::loops::wide::{Loop, compiled};
 
 /// A function of one number, and of a whole number that is the same for all lanes.
 pub(super) trait OfOne: 'static {
+    /// Whether its derivative is 0 everywhere.
+    const IS_FLAT: bool = false;
+
     fn at<R: Real>(x: R, parameter: i32) -> R;
 }
 
@@ -38,6 +41,8 @@ pub(super) struct Function<T> {
     /// By the operands that are variables: a bit for each, the lowest for the first.
     runs: [Run<T>; 4],
     pub(super) parameter: i32,
+    /// Whether its derivative is 0 everywhere.
+    pub(super) is_flat: bool,
 }
 
 impl<T: Element> Function<T> {
@@ -46,6 +51,7 @@ impl<T: Element> Function<T> {
         Self {
             runs: [values, slopes, values, slopes],
             parameter,
+            is_flat: F::IS_FLAT,
         }
     }
 
@@ -58,6 +64,7 @@ impl<T: Element> Function<T> {
                 two::<T, F, true, true>,
             ],
             parameter: 0,
+            is_flat: false,
         }
     }
 

@@ -227,11 +227,13 @@ compared!(f64, |other| Self::from(*other));
 
 /// The functions of one number.
 macro_rules! functions {
-    ($($name:ident)*) => {$(
+    ($is_flat:literal: $($name:ident)*) => {$(
         fn $name(self) -> Self {
             struct Named;
 
             impl OfOne for Named {
+                const IS_FLAT: bool = $is_flat;
+
                 #[inline(always)]
                 fn at<R: Real>(x: R, _parameter: i32) -> R {
                     x.$name()
@@ -254,10 +256,11 @@ macro_rules! functions_of_two {
 }
 
 impl<T: Element> Real for Recorded<T> {
-    functions!(
-        exp exp_m1 ln ln_1p sqrt cbrt recip abs signum floor ceil round round_ties_even sin cos tan asin acos atan sinh
-        cosh tanh asinh acosh atanh sigmoid softplus erf normal_cdf normal_pdf gelu square rsqrt relu silu gelu_tanh
+    functions!(false:
+        exp exp_m1 ln ln_1p sqrt cbrt recip abs sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh sigmoid
+        softplus erf normal_cdf normal_pdf gelu square rsqrt relu silu gelu_tanh
     );
+    functions!(true: signum floor ceil round round_ties_even detach);
     functions_of_two!(powf atan2 hypot max min leaky_relu elu);
 
     fn powi(self, n: i32) -> Self {

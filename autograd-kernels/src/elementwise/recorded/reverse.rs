@@ -24,6 +24,7 @@ impl<T: Element> Trace<T> {
         for (index, node) in self.nodes.iter().enumerate() {
             let passes = match node.kind {
                 Kind::Input => wanted[index],
+                Kind::OfOne(function) if function.is_flat => false,
                 _ => node.operands().iter().any(|operand| is_live[*operand]),
             };
             is_live.push(passes);

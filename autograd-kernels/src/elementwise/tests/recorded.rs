@@ -41,6 +41,7 @@ where
         (x - y).abs(),
         x.signum(),
         x.floor(),
+        x.detach(),
         x.sin(),
         x.cos(),
         x.tan(),
@@ -78,7 +79,7 @@ where
     ]
 }
 
-const COUNT: usize = 57;
+const COUNT: usize = 58;
 
 /// A formula that is replayed; lanes that are not are NaN.
 struct Of<F, const I: usize, const O: usize>(F);
