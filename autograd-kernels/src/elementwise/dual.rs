@@ -229,12 +229,11 @@ impl<R: Real, const N: usize> Dual<R, N> {
         self
     }
 
-    /// Returns the number with half of the tangents of both, for the maximum of equal numbers.
+    /// Returns `value` with half of the tangents of both, for the maximum of equal numbers.
     #[inline(always)]
-    fn shared(self, other: Self) -> Self {
+    fn shared(self, other: Self, value: R) -> Self {
         let half = R::from(0.5);
-        self.scaled(self.value, half)
-            .plus(other.scaled(other.value, half))
+        self.scaled(value, half).plus(other.scaled(value, half))
     }
 }
 
@@ -758,7 +757,8 @@ impl<R: Real, const N: usize> Real for Dual<R, N> {
     #[inline(always)]
     fn max(self, other: impl Into<Self>) -> Self {
         let (this, other) = (self.unturned(), other.into().unturned());
-        let shared = other.shared(this);
+        // The value may have tangents too, which are shared as well.
+        let shared = other.shared(this, this.value.max(other.value));
         #[expect(clippy::eq_op, reason = "NaN alone differs from itself")]
         let is_first = this > other || this != this;
         let larger = if is_first { this } else { other };
@@ -768,7 +768,7 @@ impl<R: Real, const N: usize> Real for Dual<R, N> {
     #[inline(always)]
     fn min(self, other: impl Into<Self>) -> Self {
         let (this, other) = (self.unturned(), other.into().unturned());
-        let shared = other.shared(this);
+        let shared = other.shared(this, this.value.min(other.value));
         #[expect(clippy::eq_op, reason = "NaN alone differs from itself")]
         let is_first = this < other || this != this;
         let smaller = if is_first { this } else { other };

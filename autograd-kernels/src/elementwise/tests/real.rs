@@ -149,6 +149,23 @@ fn kinks_and_edges_have_the_documented_derivatives() {
     }
 }
 
+/// The value of a number with derivatives of derivatives has a derivative of its own.
+#[test]
+fn equal_numbers_share_the_second_derivative() {
+    let x = Dual::<Dual<f64, 1>, 1>::variable(Dual::variable(1.5, 0), 0);
+    for equal in [
+        x.max(x.detach()),
+        x.detach().max(x),
+        x.min(x.detach()),
+        x.detach().min(x),
+    ] {
+        assert_eq!((equal.value.value, equal.value.signed(0)), (1.5, 0.5));
+        assert_eq!(equal.signed(0).value, 0.5);
+        // Of m², 2 m′ m′.
+        assert_eq!((equal * equal).signed(0).signed(0), 0.5);
+    }
+}
+
 #[test]
 fn equal_numbers_share_the_derivative_and_nan_stays() {
     for (larger, smaller) in [(2.0, 1.0), (0.0, -1.0)] {
