@@ -13,6 +13,10 @@ use crate::loops::wide::compiled;
 /// The highest order of derivatives that there are loops for.
 pub(super) const ORDER: usize = 2;
 
+/// The most numbers of a step whose first derivatives are computed by dual numbers: with more, the loop over lanes is not
+/// vector code any more.
+const MOST_DUAL: usize = 8;
+
 /// The formula of a scan with its loops: of `I` numbers, of which `S` are states and `X` are those of a step, with `O` results.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
@@ -30,8 +34,8 @@ pub trait ScanLoops<T: Element>: Send + Sync + sealed::Sealed {
     /// Returns the items of the new states and the outputs.
     fn results(&self) -> &[Item];
 
-    /// Returns whether passes of an order record the formula and replay it: it has many numbers.
-    fn is_replayed(&self, order: usize) -> bool;
+    /// Returns whether forward and backward of an order record the formula and replay it: it has many numbers.
+    fn are_replayed(&self, order: usize) -> [bool; 2];
 
     /// Returns the number of states and that of steps, as items.
     fn items(&self) -> (usize, usize) {
@@ -110,8 +114,8 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const S: usiz
         F::OUTPUTS
     }
 
-    fn is_replayed(&self, order: usize) -> bool {
-        order == 1 && I > MOST_AT_ONCE
+    fn are_replayed(&self, order: usize) -> [bool; 2] {
+        [MOST_AT_ONCE, MOST_DUAL].map(|most| order == 1 && I > most)
     }
 
     fn order(&self) -> usize {
@@ -154,7 +158,7 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const S: usiz
         let of_steps = steps.of_steps.iter().any(Option::is_some);
         let of_shared = steps.wants_shared;
         match order {
-            1 if const { I > MOST_AT_ONCE } => {
+            1 if const { I > MOST_DUAL } => {
                 let counts = ScanLoops::<T>::counts(self);
                 let wanted = steps.wanted(counts);
                 let gradients = Gradients::<T, F, I, O, S, X>::new(formula, &wanted);

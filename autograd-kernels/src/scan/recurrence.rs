@@ -123,7 +123,8 @@ impl<T: Element> Recurrence<'_, T> {
             })
         };
         let kept = |place: usize| {
-            if !self.loops.is_replayed(order) {
+            let [_, is_replayed] = self.loops.are_replayed(order);
+            if !is_replayed {
                 return None;
             }
             let shape = inputs[place].as_ref()?.shape();

@@ -254,9 +254,10 @@ impl<T: Element> Pass<'_, T> {
         }
     }
 
-    /// Returns whether the formula has so many numbers that it is recorded and replayed.
+    /// Returns whether the formula is recorded and replayed, in one direction at least.
     fn is_replayed(&self) -> bool {
-        self.recurrence.loops.is_replayed(self.order)
+        let [forward, backward] = self.recurrence.loops.are_replayed(self.order);
+        forward || self.goes_backward && backward
     }
 
     /// Returns the number of states of all components.
@@ -280,7 +281,8 @@ impl<T: Element> Pass<'_, T> {
         loaded
     }
 
-    /// Returns the rows of some steps of the inputs or gradients that are not states: these are `skipped`.
+    /// Returns the rows of some steps of the inputs or gradients that are not states: these are `skipped`. They are read
+    /// by a replay, or by a compiled loop.
     fn streams<'b>(
         &self,
         sources: &'b [Source<'_, T>],
@@ -288,21 +290,19 @@ impl<T: Element> Pass<'_, T> {
         steps: &Range<usize>,
         block: Block,
         buffers: &'b mut [Vec<T>],
+        is_replayed: bool,
     ) -> Vec<Stream<'b, T>> {
         let width = sources.len() / self.components;
         let of = |(index, (source, buffer)): (usize, (&'b Source<'_, T>, &'b mut Vec<T>))| {
             if index % width < skipped {
                 return Stream::of(&[], 0);
             }
-            if self.is_replayed()
-                && let Some(stream) = source.repeated(steps.start)
-            {
+            if is_replayed && let Some(stream) = source.repeated(steps.start) {
                 return stream;
             }
             // A replay reads a few lanes of all steps, and then the next: of rows that are far apart, the processor does not
             // expect that.
-            let is_copied = self.is_replayed();
-            let room = source.room(CHUNK.min(self.recurrence.steps), block.size(), is_copied);
+            let room = source.room(CHUNK.min(self.recurrence.steps), block.size(), is_replayed);
             buffer.resize(room, T::zero());
             let lanes = self.recurrence.lanes;
             source.rows(steps.clone(), block.start, block.size(), lanes, buffer)
@@ -320,6 +320,7 @@ impl<T: Element> Pass<'_, T> {
         mut save: impl FnMut(&[T]),
     ) {
         let counts = self.recurrence.loops.counts();
+        let [is_replayed, _] = self.recurrence.loops.are_replayed(self.order);
         let mut states = self.loaded(&self.inputs, 0..counts.states, block);
         for steps in segments(self.recurrence.steps) {
             if steps.start > 0 {
@@ -329,7 +330,14 @@ impl<T: Element> Pass<'_, T> {
             }
             for steps in chunks(&steps) {
                 let inputs = &mut buffers.inputs;
-                let inputs = self.streams(&self.inputs, counts.states, &steps, block, inputs);
+                let inputs = self.streams(
+                    &self.inputs,
+                    counts.states,
+                    &steps,
+                    block,
+                    inputs,
+                    is_replayed,
+                );
                 let steps = Forward {
                     lanes: block.lanes(),
                     steps,
@@ -355,6 +363,7 @@ impl<T: Element> Pass<'_, T> {
     ) {
         let counts = self.recurrence.loops.counts();
         let steps = self.recurrence.steps;
+        let [_, is_replayed] = self.recurrence.loops.are_replayed(self.order);
         let is_known = self.saved.is_some() || steps <= segment(steps);
         let mut checkpoints = take(&mut buffers.checkpoints);
         checkpoints.clear();
@@ -383,15 +392,28 @@ impl<T: Element> Pass<'_, T> {
                 let first = (chunk.start - steps.start) * self.states() * block.padded;
                 let trail = &buffers.trail[first..];
                 let inputs = &mut buffers.inputs;
-                let mut inputs = self.streams(&self.inputs, counts.states, &chunk, block, inputs);
+                let mut inputs = self.streams(
+                    &self.inputs,
+                    counts.states,
+                    &chunk,
+                    block,
+                    inputs,
+                    is_replayed,
+                );
                 for state in 0..self.states() {
                     let place = state / counts.states * counts.inputs() + state % counts.states;
                     let rows = &trail[state * block.padded..];
                     inputs[place] = Stream::of(rows, self.states() * block.padded);
                 }
                 let gradients = &mut buffers.gradients;
-                let gradients =
-                    self.streams(&self.gradients, counts.states, &chunk, block, gradients);
+                let gradients = self.streams(
+                    &self.gradients,
+                    counts.states,
+                    &chunk,
+                    block,
+                    gradients,
+                    is_replayed,
+                );
                 let steps = Backward {
                     lanes: block.lanes(),
                     steps: chunk,
@@ -428,11 +450,19 @@ impl<T: Element> Pass<'_, T> {
             buffers.trail.resize(room, T::zero());
         }
         let counts = self.recurrence.loops.counts();
+        let [is_replayed, _] = self.recurrence.loops.are_replayed(self.order);
         let mut results = Vec::new();
         results.resize_with(self.components * counts.outputs, || None);
         for chunk in chunks(steps) {
             let inputs = &mut buffers.inputs;
-            let inputs = self.streams(&self.inputs, counts.states, &chunk, block, inputs);
+            let inputs = self.streams(
+                &self.inputs,
+                counts.states,
+                &chunk,
+                block,
+                inputs,
+                is_replayed,
+            );
             let trail = &mut buffers.trail[(chunk.start - steps.start) * row..];
             let steps = Forward {
                 lanes: block.lanes(),

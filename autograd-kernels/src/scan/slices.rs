@@ -110,8 +110,8 @@ impl<T: Element, F: SliceFormula> ScanLoops<T> for SliceScans<F> {
         self.items
     }
 
-    fn is_replayed(&self, _order: usize) -> bool {
-        true
+    fn are_replayed(&self, _order: usize) -> [bool; 2] {
+        [true; 2]
     }
 
     fn order(&self) -> usize {

@@ -60,6 +60,43 @@ pub fn turning<T: Real>(
     (next, [next[0] * next[1], p[0]], next[0].hypot(next[1]))
 }
 
+/// A Kalman filter of a place and a velocity: nine numbers, of which forward is compiled and gradients are recorded.
+#[custom_function(
+    scan,
+    outputs(last_x, last_p, likelihood),
+    gradcheck(x = [2, 2], p = [2, 4] in 1.0..1.1, z = [4, 2], q = [2], r = [1], dt = 0.1)
+)]
+pub fn kalman<T: Real>(
+    #[state] x: [T; 2],
+    #[state] p: [T; 4],
+    #[step] z: T,
+    q: T,
+    r: T,
+    dt: f64,
+) -> ([T; 2], [T; 4], T) {
+    let x = [x[0] + dt * x[1], x[1]];
+    let (above, below) = (p[1] + dt * p[3], p[2] + dt * p[3]);
+    let p = [
+        p[0] + dt * (p[1] + below) + q * (dt * dt * dt / 3.0),
+        above + q * (dt * dt / 2.0),
+        below + q * (dt * dt / 2.0),
+        p[3] + q * dt,
+    ];
+    let spread = p[0] + r;
+    let off = z - x[0];
+    let gain = [p[0] / spread, p[2] / spread];
+    (
+        [x[0] + gain[0] * off, x[1] + gain[1] * off],
+        [
+            p[0] - gain[0] * p[0],
+            p[1] - gain[0] * p[1],
+            p[2] - gain[1] * p[0],
+            p[3] - gain[1] * p[1],
+        ],
+        -0.5 * (spread.ln() + off * off / spread),
+    )
+}
+
 fn numbers<D: Dimension, S: pullback::ndarray::ShapeBuilder<Dim = D>>(
     shape: S,
     seed: f64,
@@ -637,6 +674,35 @@ fn lanes_of_many_numbers_have_the_same_bits_on_any_number_of_threads() {
         let grads = [&h, &x, &w].map(|leaf| leaf.grad().unwrap());
         (last.to_array(), total.to_array(), grads, gate.grad())
     });
+}
+
+/// Lanes that are no whole rows of a recording.
+#[test]
+fn recorded_gradients_of_a_compiled_forward_are_those_of_each_lane() {
+    let lanes = 45;
+    let start = numbers([lanes, 2], 1.0);
+    let spread = numbers([lanes, 4], 2.0).mapv(|entry| 1.0 + 0.1 * entry);
+    let seen = numbers([700, lanes], 3.0);
+    let gradients = |of: std::ops::Range<usize>| {
+        let (x, p) = (
+            start.slice(s![of.clone(), ..]),
+            spread.slice(s![of.clone(), ..]),
+        );
+        let (x, p) = (leaf(x.to_owned()), leaf(p.to_owned()));
+        let z = leaf(seen.slice(s![.., of]).to_owned());
+        let (q, r) = (leaf(array![0.3]), leaf(array![0.5]));
+        let (_, _, likelihood) = kalman(&x, &p, &z, &q, &r, 0.1);
+        let found = grad(&likelihood.square().sum(), (&x, &p, &z, &q, &r)).unwrap();
+        let (of_x, of_p, of_z, of_q, of_r) = found;
+        let own = [of_x.to_array(), of_p.to_array(), of_z.to_array()];
+        (own, [of_q.to_array(), of_r.to_array()])
+    };
+    same_on_any_number_of_threads(|| gradients(0..lanes));
+    let ([of_x, of_p, of_z], _) = gradients(0..lanes);
+    let ([one_x, one_p, one_z], _) = gradients(40..41);
+    assert_eq!(one_x, of_x.slice(s![40..41, ..]));
+    assert_eq!(one_p, of_p.slice(s![40..41, ..]));
+    assert_eq!(one_z, of_z.slice(s![.., 40..41]));
 }
 
 fn same_on_any_number_of_threads<R: PartialEq + Debug>(run: impl Fn() -> R) {
