@@ -323,6 +323,15 @@ mod method_of_arrays_in_higher_order {
     pub fn sine(x: ArrayView1<f64>) -> Array1<f64> { x.mapv(f64::sin) }
 }
 
+mod reference_to_a_reference {
+    use super::*;
+    #[custom_function(higher_order, grad(x) = &grad_output * x.cos())]
+    pub fn first(x: ArrayView1<f64>) -> Array1<f64> { x.mapv(f64::sin) }
+
+    #[custom_function(higher_order, grad(x) = (x.cos() * &grad_output).relu())]
+    pub fn second(x: ArrayView1<f64>) -> Array1<f64> { x.mapv(f64::sin) }
+}
+
 mod arrow {
     use super::*;
     #[custom_function(grad(x) => &grad_output * 2.0)]
