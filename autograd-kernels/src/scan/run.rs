@@ -281,20 +281,20 @@ impl<T: Element> Pass<'_, T> {
         loaded
     }
 
-    /// Returns the rows of some steps of the inputs or gradients that are not states: these are `skipped`. They are read
-    /// by a replay, or by a compiled loop.
+    /// Returns the rows of some steps of the inputs or gradients that are not of states. They are read by a replay, or by
+    /// a compiled loop.
     fn streams<'b>(
         &self,
         sources: &'b [Source<'_, T>],
-        skipped: usize,
         steps: &Range<usize>,
         block: Block,
         buffers: &'b mut [Vec<T>],
         is_replayed: bool,
     ) -> Vec<Stream<'b, T>> {
         let width = sources.len() / self.components;
+        let states = self.recurrence.loops.counts().states;
         let of = |(index, (source, buffer)): (usize, (&'b Source<'_, T>, &'b mut Vec<T>))| {
-            if index % width < skipped {
+            if index % width < states {
                 return Stream::of(&[], 0);
             }
             if is_replayed && let Some(stream) = source.repeated(steps.start) {
@@ -330,14 +330,7 @@ impl<T: Element> Pass<'_, T> {
             }
             for steps in chunks(&steps) {
                 let inputs = &mut buffers.inputs;
-                let inputs = self.streams(
-                    &self.inputs,
-                    counts.states,
-                    &steps,
-                    block,
-                    inputs,
-                    is_replayed,
-                );
+                let inputs = self.streams(&self.inputs, &steps, block, inputs, is_replayed);
                 let steps = Forward {
                     lanes: block.lanes(),
                     steps,
@@ -392,28 +385,15 @@ impl<T: Element> Pass<'_, T> {
                 let first = (chunk.start - steps.start) * self.states() * block.padded;
                 let trail = &buffers.trail[first..];
                 let inputs = &mut buffers.inputs;
-                let mut inputs = self.streams(
-                    &self.inputs,
-                    counts.states,
-                    &chunk,
-                    block,
-                    inputs,
-                    is_replayed,
-                );
+                let mut inputs = self.streams(&self.inputs, &chunk, block, inputs, is_replayed);
                 for state in 0..self.states() {
                     let place = state / counts.states * counts.inputs() + state % counts.states;
                     let rows = &trail[state * block.padded..];
                     inputs[place] = Stream::of(rows, self.states() * block.padded);
                 }
                 let gradients = &mut buffers.gradients;
-                let gradients = self.streams(
-                    &self.gradients,
-                    counts.states,
-                    &chunk,
-                    block,
-                    gradients,
-                    is_replayed,
-                );
+                let gradients =
+                    self.streams(&self.gradients, &chunk, block, gradients, is_replayed);
                 let steps = Backward {
                     lanes: block.lanes(),
                     steps: chunk,
@@ -455,14 +435,7 @@ impl<T: Element> Pass<'_, T> {
         results.resize_with(self.components * counts.outputs, || None);
         for chunk in chunks(steps) {
             let inputs = &mut buffers.inputs;
-            let inputs = self.streams(
-                &self.inputs,
-                counts.states,
-                &chunk,
-                block,
-                inputs,
-                is_replayed,
-            );
+            let inputs = self.streams(&self.inputs, &chunk, block, inputs, is_replayed);
             let trail = &mut buffers.trail[(chunk.start - steps.start) * row..];
             let steps = Forward {
                 lanes: block.lanes(),
