@@ -98,7 +98,7 @@ fn are_named_once(sig: &Signature, diagnostics: &mut Diagnostics) -> bool {
 /// //         ^^^ there is no `ctx`
 /// ```
 fn there_is_no_ctx(parameter: &PatType, diagnostics: &mut Diagnostics) {
-    let help = "remove it: backward functions ask by name for inputs, outputs and what `saves(…)` names, and that is saved";
+    let help = "remove it: backward functions ask by name for inputs, outputs and what `saves(…)` names, and that is saved; a value of yours needs another name";
     diagnostics.error_with_help(&parameter.pat, "there is no `ctx`", help);
     diagnostics.is_unreadable = true;
 }
