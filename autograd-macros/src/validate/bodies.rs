@@ -129,7 +129,8 @@ fn tensors_have_their_methods(
             .diagnostics
             .error_with_help(&called, &message, &help);
     }
-    if let Some(tensor) = referenced_operand(&method.body, &is_tensor) {
+    // A function may take tensors by value.
+    if is_short && let Some(tensor) = referenced_operand(&method.body, &is_tensor) {
         let message = format!("`{tensor}` is a `&Tensor` already");
         let help = format!("write `{tensor}` without `&`");
         context
