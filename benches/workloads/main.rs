@@ -18,6 +18,7 @@ mod counting;
 mod fused;
 mod gradcheck;
 mod harness;
+mod kalman;
 mod linear;
 mod long_chain;
 mod pairs;
@@ -49,6 +50,7 @@ fn main() {
     long_chain::run(&filter);
     scan::run(&filter);
     selective::run(&filter);
+    kalman::run(&filter);
     second_order::run(&filter);
     gradcheck::run(&filter);
     black_scholes::run(&filter);
