@@ -113,11 +113,11 @@ pub fn gradcheck<I, O, F>(
     let inputs = inputs.into_erased();
     there_are_numbers(what, &inputs);
     let called_at = Location::caller();
-    let is_finite = match caught_with_passes(|| largest_output(&function, &inputs).is_some()) {
-        Ok(is_finite) => is_finite,
+    let largest = match caught_with_passes(|| largest_output(&function, &inputs)) {
+        Ok(largest) => largest,
         Err(panic) => panic.pass_on(&format_args!("gradcheck of {what}")),
     };
-    if !is_finite {
+    let Some(usual) = largest else {
         let drawn = if either_sign.contains(&true) {
             "between 0.5 and 1.5"
         } else {
@@ -127,12 +127,12 @@ pub fn gradcheck<I, O, F>(
             "gradcheck of {what}: for inputs {drawn} an output is not finite; say where the function is \
              defined, as in `gradcheck(x = [3] in -1.0..1.0)`"
         );
-    }
+    };
     let check = |inputs: &[AnyTensor]| {
         let options = options.thorough();
         run::check(options, &function, inputs, &estimated, orders, called_at)
     };
-    let inputs_of_both_signs = || of_either_sign(&inputs, &either_sign, &function);
+    let inputs_of_both_signs = || of_either_sign(&inputs, &either_sign, &function, usual);
     let all = [("", vec![inputs.clone()])]
         .into_iter()
         .chain(std::iter::once_with(|| {
@@ -166,11 +166,12 @@ pub(super) fn there_are_numbers(what: &str, inputs: &[AnyTensor]) {
 }
 
 /// Returns the inputs with other signs: all at once, or each alone if the function cannot be computed for all. The list
-/// is empty for a function of positive numbers.
+/// is empty for a function of positive numbers, whose largest output is the `usual` one.
 fn of_either_sign(
     inputs: &[AnyTensor],
     either_sign: &[bool],
     function: &ErasedFn<'_>,
+    usual: f64,
 ) -> Vec<Vec<AnyTensor>> {
     let signed = |chosen: &dyn Fn(usize) -> bool| {
         let inputs = inputs.iter().enumerate();
@@ -185,7 +186,6 @@ fn of_either_sign(
     };
     // A function may refuse what it is not defined for, by an error or a panic. Where its outputs are huge, as those of a
     // bell of negative width, differences say nothing.
-    let usual = largest_output(function, inputs).unwrap_or_default();
     let is_defined = |inputs: &Vec<AnyTensor>| {
         let largest = catch_unwind(AssertUnwindSafe(|| largest_output(function, inputs)));
         largest
