@@ -130,57 +130,13 @@ fn tensors_have_their_methods(
             .error_with_help(&called, &message, &help);
     }
     // A function may take tensors by value.
-    if is_short && let Some(tensor) = referenced_operand(&method.body, &is_tensor) {
+    let expression = method.expression.as_ref();
+    let referenced = expression.and_then(|expression| operands::referenced(expression, &is_tensor));
+    if let Some(tensor) = referenced {
         let message = format!("`{tensor}` is a `&Tensor` already");
         let help = format!("write `{tensor}` without `&`");
-        context
-            .diagnostics
-            .error_with_help(&tensor, &message, &help);
+        context.diagnostics.error_with_help(tensor, &message, &help);
     }
-}
-
-/// Returns a tensor that is an operand by reference, as arrays are: `&grad_output * 2.0`.
-fn referenced_operand(body: &TokenStream, is_tensor: &dyn Fn(&Ident) -> bool) -> Option<Ident> {
-    let tokens: Vec<TokenTree> = body.clone().into_iter().collect();
-    let is_operator = |place: Option<usize>| match place.and_then(|place| tokens.get(place)) {
-        Some(TokenTree::Punct(sign)) => "+-*/".contains(sign.as_char()),
-        _ => false,
-    };
-    let is_operand = |place: Option<usize>| match place.and_then(|place| tokens.get(place)) {
-        Some(TokenTree::Punct(_)) | None => false,
-        Some(_) => true,
-    };
-    for (place, token) in tokens.iter().enumerate() {
-        match (token, tokens.get(place + 1)) {
-            (TokenTree::Group(group), _) => {
-                let inside = referenced_operand(&group.stream(), is_tensor);
-                if inside.is_some() {
-                    return inside;
-                }
-            }
-            (TokenTree::Punct(mark), Some(TokenTree::Ident(name)))
-                if mark.as_char() == '&' && is_tensor(name) =>
-            {
-                let before = place.checked_sub(1);
-                // Else the sign is that of a dereference or of a negative number.
-                let is_second = is_operator(before)
-                    && is_operand(place.checked_sub(2))
-                    && !is_dotted(&tokens, place);
-                let is_first =
-                    is_operator(Some(place + 2)) && !is_operand(before) && !is_operator(before);
-                if is_first || is_second {
-                    return Some(name.clone());
-                }
-            }
-            _ => {}
-        }
-    }
-    None
-}
-
-/// Returns whether what follows `&name` is its method or field, so that the reference is to what that returns.
-fn is_dotted(tokens: &[TokenTree], place: usize) -> bool {
-    matches!(tokens.get(place + 2), Some(TokenTree::Punct(dot)) if dot.as_char() == '.')
 }
 
 /// Returns a call of a method that only arrays have, `x.mapv(…)`, on a tensor.

@@ -1,6 +1,7 @@
 //! Rules for the operators in a gradient that is an expression: tensors are views there, and values are references.
 
-use syn::{BinOp, Expr, ExprUnary, Ident, Lit, UnOp};
+use syn::visit::{self, Visit};
+use syn::{BinOp, Expr, ExprBinary, ExprUnary, Ident, Lit, UnOp};
 
 use super::context::Context;
 use super::expressions::peel;
@@ -15,6 +16,35 @@ pub(super) fn check(expression: &Expr, context: &mut Context<'_>) {
     if free.is_some_and(|free| !free.higher_order) {
         operators(expression, context);
     }
+}
+
+/// Returns a tensor that is an operand by reference, as arrays are: `&grad_output * 2.0`.
+pub(super) fn referenced<'a>(
+    expression: &'a Expr,
+    is_tensor: &dyn Fn(&Ident) -> bool,
+) -> Option<&'a Ident> {
+    struct Referenced<'a, 'f>(Option<&'a Ident>, &'f dyn Fn(&Ident) -> bool);
+
+    impl<'a> Visit<'a> for Referenced<'a, '_> {
+        fn visit_expr_binary(&mut self, binary: &'a ExprBinary) {
+            visit::visit_expr_binary(self, binary);
+            if !is_arithmetic(&binary.op) {
+                return;
+            }
+            for operand in [&binary.left, &binary.right] {
+                if let Expr::Reference(reference) = peel(operand)
+                    && let Some(tensor) = name(&reference.expr)
+                    && (self.1)(tensor)
+                {
+                    self.0.get_or_insert(tensor);
+                }
+            }
+        }
+    }
+
+    let mut referenced = Referenced(None, is_tensor);
+    referenced.visit_expr(expression);
+    referenced.0
 }
 
 /// Returns whether there is no mistake.
