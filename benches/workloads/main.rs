@@ -21,6 +21,7 @@ mod harness;
 mod kalman;
 mod linear;
 mod long_chain;
+mod matrices;
 mod pairs;
 mod rows;
 mod scan;
@@ -56,6 +57,7 @@ fn main() {
     black_scholes::run(&filter);
     pairs::run(&filter);
     rows::run(&filter);
+    matrices::run(&filter);
     vmap::run(&filter);
     shapes::run(&filter);
 }

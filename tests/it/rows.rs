@@ -61,6 +61,45 @@ fn long<T: Real>(x: [T; 17], y: [T; 6], z: T) -> [T; 6] {
     sums
 }
 
+/// The inverse of a matrix that is turned if its first number is negative: two courses.
+#[custom_function(elementwise, gradcheck(D = Ix2, m = matrices(3, 0.3)))]
+fn inverse<T: Real>(m: [T; 9]) -> [T; 9] {
+    let m = if m[0] < 0.0 { m.map(|x| -x) } else { m };
+    let [a, b, c, d, e, f, g, h, i] = m;
+    let (x, y, z) = (e * i - f * h, f * g - d * i, d * h - e * g);
+    let scale = (a * x + b * y + c * z).recip();
+    [
+        x,
+        c * h - b * i,
+        b * f - c * e,
+        y,
+        a * i - c * g,
+        c * d - a * f,
+        z,
+        b * g - a * h,
+        a * e - b * d,
+    ]
+    .map(|x| x * scale)
+}
+
+/// As many courses as there are orders of the numbers.
+#[custom_function(elementwise, gradcheck(x = [5, 8], base = 1.5))]
+fn ranked<T: Real>(x: [T; 8], base: f64) -> T {
+    let mut sum = T::from(0.0);
+    for k in 0..8 {
+        let above = (0..8).filter(|other| x[*other] > x[k]).count();
+        sum += x[k] * x[k] * base.powi(above as i32);
+    }
+    sum
+}
+
+/// Many numbers, and a label for each row.
+#[custom_function(elementwise, gradcheck(x = [3, 9], label = &[0, 4, 8]))]
+fn chosen<T: Real>(x: [T; 9], #[each] label: &[usize]) -> T {
+    let sum: T = x.iter().map(|x| x.exp()).sum();
+    x[label] * x[label] - sum.ln()
+}
+
 /// The most numbers.
 #[custom_function(elementwise(order = 1), gradcheck(x = [2, 64]))]
 fn doubled<T: Real>(x: [T; 64]) -> [T; 64] {
@@ -375,4 +414,85 @@ fn rows_are_as_many() {
 fn lists_have_an_entry_for_each_row() {
     let scale = Tensor::from(Array1::ones(4));
     let _ = weighed(&leaf(numbers([4, 3], 1.0)), &scale, &[1.0; 12], 0.0);
+}
+
+fn matrices(count: usize, shift: f64) -> Array2<f64> {
+    Array2::from_shape_fn((count, 9), |(row, k)| {
+        let diagonal = if k % 4 == 0 { 3.0 } else { 0.0 };
+        diagonal + ((7 * row + 5 * k) as f64 * 0.37 + shift).sin()
+    })
+}
+
+/// The gradients of Σ w · A B, which are w Bᵀ and Aᵀ w, one row after the other.
+fn gradients_of_product(
+    weights: &Array2<f64>,
+    a: &Array2<f64>,
+    b: &Array2<f64>,
+) -> [Array2<f64>; 2] {
+    let matrix = |rows: &Array2<f64>, row: usize| {
+        let row = rows.row(if rows.nrows() == 1 { 0 } else { row });
+        row.to_shape((3, 3)).expect("nine numbers").to_owned()
+    };
+    let of = |product: &dyn Fn([Array2<f64>; 3]) -> Array2<f64>| {
+        let rows = (0..weights.nrows())
+            .flat_map(|row| product([weights, a, b].map(|rows| matrix(rows, row))).into_iter());
+        Array2::from_shape_vec(weights.raw_dim(), rows.collect()).expect("as many numbers")
+    };
+    [
+        of(&|[w, _, b]| w.dot(&b.t())),
+        of(&|[w, a, _]| a.t().dot(&w)),
+    ]
+}
+
+#[test]
+fn gradients_of_many_numbers_are_those_of_matrices_on_any_number_of_threads() {
+    for count in [1, 2, 31, 32, 33, 256, 257, 5_000] {
+        let (a, b, weights) = (matrices(count, 0.0), matrices(1, 0.5), matrices(count, 1.0));
+        let [of_a, of_b] = gradients_of_product(&weights, &a, &b);
+        let of_b = of_b.sum_axis(Axis(0)).insert_axis(Axis(0));
+        let mut known = None;
+        for threads in [1, 2] {
+            set_threads(threads);
+            let a = Tensor::from(a.clone()).set_requires_grad(true);
+            let b = Tensor::from(b.clone()).set_requires_grad(true);
+            let y = (&product(&a, &b) * &Tensor::from(weights.clone())).sum();
+            y.backward().unwrap();
+            let found = [a.grad().unwrap(), b.grad().unwrap()];
+            for (found, expected) in found.iter().zip([&of_a, &of_b]) {
+                let largest = (found - expected)
+                    .mapv(f64::abs)
+                    .fold(0.0, |m: f64, x| m.max(*x));
+                assert!(largest < 1e-10, "{count} rows: {largest}");
+            }
+            let bits = found.map(|of| of.mapv(f64::to_bits));
+            assert_eq!(
+                *known.get_or_insert_with(|| bits.clone()),
+                bits,
+                "{count} rows"
+            );
+        }
+    }
+    set_threads(2);
+}
+
+#[test]
+fn rows_in_many_courses_have_the_gradients_that_each_has_alone() {
+    let numbers = Array2::from_shape_fn((200, 8), |(row, k)| {
+        ((17 * row + 29 * k) as f64 * 0.61).sin() + 2.0
+    });
+    let gradient = |x: Array2<f64>| {
+        let x = Tensor::from(x).set_requires_grad(true);
+        ranked(&x, 1.25).sum().backward().unwrap();
+        x.grad().unwrap()
+    };
+    let together = gradient(numbers.clone());
+    for (row, x) in numbers.outer_iter().enumerate() {
+        let alone = gradient(x.to_owned().insert_axis(Axis(0)));
+        assert_eq!(together.row(row), alone.row(0), "row {row}");
+        for k in 0..8 {
+            let above = x.iter().filter(|other| **other > x[k]).count();
+            let expected = 2.0 * x[k] * 1.25_f64.powi(above as i32);
+            assert!((alone[[0, k]] - expected).abs() < 1e-12, "row {row}");
+        }
+    }
 }

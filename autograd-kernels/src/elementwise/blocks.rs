@@ -7,6 +7,8 @@ use super::formula::Formula;
 use super::groups::{MOST_AT_ONCE, OneGroup, group};
 use super::item::{Item, spots};
 use super::order::{AllInputs, First, Order, Second, Third, Variables};
+use super::recorded::Replay;
+use super::replayed::{MOST_DUAL, partials};
 use super::sides::{Outputs, PartialsOf, TileLoop};
 use super::tile::{Side, Tile};
 use super::work::{AllComponents, OneComponent, PartialWork, TangentWork, ValueWork};
@@ -53,6 +55,7 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: 
         first: usize,
         inputs: &[&[T]],
         results: Results<'_, '_, T>,
+        kept: &mut Option<Replay<T>>,
     ) {
         let formula = &self.0;
         // With one input and one output, a direction is multiplied by the same derivative as a gradient: one loop is
@@ -80,7 +83,10 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: 
                     compiled(OneComponent::<_, _, O>(work, results));
                 }
             }
-            Evaluation::Partials { order: 1 } if const { ORDER > 0 } => match wanted {
+            Evaluation::Partials { order } if const { Self::IS_REPLAYED } => {
+                self.replayed(order, kept, inputs, results);
+            }
+            Evaluation::Partials { order: 1 } if const { Self::DUAL > 0 } => match wanted {
                 Wanted::Group(index) if const { I > 1 } => {
                     self.group::<T, First, true>(index, first, inputs, results);
                 }
@@ -90,7 +96,7 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: 
                     }
                 }
             },
-            Evaluation::Partials { order: 2 } if const { ORDER > 1 } => match wanted {
+            Evaluation::Partials { order: 2 } if const { Self::DUAL > 1 } => match wanted {
                 Wanted::Group(index) if const { has_rows(F::INPUTS) } => {
                     self.group::<T, Second, false>(index, first, inputs, results);
                 }
@@ -103,7 +109,7 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: 
                     }
                 }
             },
-            Evaluation::Partials { order: 3 } if const { ORDER > 2 } => match wanted {
+            Evaluation::Partials { order: 3 } if const { Self::DUAL > 2 } => match wanted {
                 Wanted::Group(index) if const { has_rows(F::INPUTS) } => {
                     self.group::<T, Third, false>(index, first, inputs, results);
                 }
@@ -117,6 +123,10 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: 
                 unreachable!("order {order} of a formula of order {ORDER}")
             }
         }
+    }
+
+    fn is_replayed(&self) -> bool {
+        Self::IS_REPLAYED
     }
 
     fn sides(&self) -> &'static [Side] {
@@ -153,6 +163,36 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: 
 }
 
 impl<F: Formula<I, O>, const I: usize, const O: usize, const ORDER: usize> Blocks<F, I, O, ORDER> {
+    /// Whether derivatives are replayed. A formula with entries for each element is another one there; pairs are added in
+    /// their own loops.
+    const IS_REPLAYED: bool = I > MOST_DUAL && !F::OF_PAIRS && size_of::<F::Entries>() == 0;
+
+    /// The highest order of derivatives that dual numbers compute.
+    const DUAL: usize = if Self::IS_REPLAYED { 0 } else { ORDER };
+
+    /// Writes the derivatives of an order that are wanted, by a replay.
+    fn replayed<T: Element>(
+        &self,
+        order: usize,
+        kept: &mut Option<Replay<T>>,
+        inputs: &[&[T]],
+        results: Results<'_, '_, T>,
+    ) {
+        let formula = &self.0;
+        match order {
+            1 if const { ORDER > 0 } => {
+                partials::<T, F, First, I, O>(formula, kept, inputs, results);
+            }
+            2 if const { ORDER > 1 } => {
+                partials::<T, F, Second, I, O>(formula, kept, inputs, results);
+            }
+            3 if const { ORDER > 2 } => {
+                partials::<T, F, Third, I, O>(formula, kept, inputs, results);
+            }
+            order => unreachable!("order {order} of a formula of order {ORDER}"),
+        }
+    }
+
     /// Writes the derivatives with respect to the variables themselves.
     fn one<T: Element, D: Order, V: Variables, const N: usize>(
         &self,

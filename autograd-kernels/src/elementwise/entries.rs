@@ -16,6 +16,9 @@ pub struct Elements {
     pub(crate) count: usize,
 }
 
+/// One element, where no list has entries for each.
+pub(crate) const ONE: Elements = Elements { first: 0, count: 1 };
+
 /// The entries of the elements of a block. The last one is repeated, as numbers are after the last element.
 ///
 /// They are copied: the loop reads them without a check of their index, and whether the list has so many is checked once

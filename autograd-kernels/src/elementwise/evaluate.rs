@@ -280,6 +280,9 @@ pub(super) fn runs<T: Element>(
     let Evaluation::Partials { order } = evaluation else {
         return vec![Wanted::All];
     };
+    if function.is_replayed() {
+        return vec![Wanted::All];
+    }
     let (own, outputs) = (function.inputs(), function.outputs());
     let (count, width) = (own.len(), own.len() + outputs.len());
     let is_wanted = |input: &usize| {
@@ -427,6 +430,7 @@ impl<T: Element> Piece<'_, '_, T> {
         let rows = rows.map(|(item, _)| item.numbers());
         let mut parts = vec![MaybeUninit::uninit(); rows.sum::<usize>() * BLOCK];
         let slices = self.sources.iter().map(Source::slices).sum();
+        let mut kept = None;
         let mut start = 0;
         while start < count {
             let length = match count - start {
@@ -465,8 +469,14 @@ impl<T: Element> Piece<'_, '_, T> {
             }
             for &run in self.runs {
                 let first = self.first + start;
-                self.function
-                    .run(self.evaluation, run, first, &inputs, &mut written);
+                self.function.run(
+                    self.evaluation,
+                    run,
+                    first,
+                    &inputs,
+                    &mut written,
+                    &mut kept,
+                );
             }
             let items = results.clone().filter(|(_, is_wanted)| **is_wanted);
             let are_apart = items.map(|(item, _)| item.is_apart(are_pairs));

@@ -3,6 +3,7 @@
 use std::mem::MaybeUninit;
 
 use super::item::Item;
+use super::recorded::Replay;
 use super::tile::{Side, Tile};
 use crate::element::Element;
 
@@ -60,7 +61,8 @@ pub trait Loops<T: Element>: Send + Sync + sealed::Sealed {
 
     /// Writes all elements of the results that are `wanted` and not empty. Inputs and results have the slices of
     /// their items, see [`Item::slices`]. Inputs have as many elements, rounded up to a multiple of [`LANES`]; an input of at
-    /// most [`BLOCK`] elements is the same in each block. `first` is the index of the first element among all.
+    /// most [`BLOCK`] elements is the same in each block. `first` is the index of the first element among all. What is `kept`
+    /// is of the blocks before, with the same evaluation and the same results.
     fn run(
         &self,
         evaluation: Evaluation,
@@ -68,7 +70,11 @@ pub trait Loops<T: Element>: Send + Sync + sealed::Sealed {
         first: usize,
         inputs: &[&[T]],
         results: Results<'_, '_, T>,
+        kept: &mut Option<Replay<T>>,
     );
+
+    /// Returns whether the formula is recorded and replayed for `Partials`: then all that is wanted is computed at once.
+    fn is_replayed(&self) -> bool;
 
     /// Returns what the input tensors have an item for, if it is a formula of pairs.
     fn sides(&self) -> &'static [Side];

@@ -16,7 +16,8 @@
 //!
 //! A pass that needs derivatives with respect to few inputs runs a loop for each *group* of them, with no other
 //! tangents. A group is never of two tensors, and is small enough for registers. A formula with more numbers than fit
-//! is differentiated by groups alone; a step of a scan is then [`recorded`], and differentiated in reverse.
+//! is [`recorded`], and differentiated in reverse (`replayed`); with entries for each element it is another formula for each,
+//! and differentiated by groups alone.
 //!
 //! # Partial derivatives
 //!
@@ -54,6 +55,7 @@ pub(crate) mod order;
 mod pairs;
 mod prefetch;
 pub(crate) mod recorded;
+mod replayed;
 mod sides;
 pub(crate) mod terms;
 mod tile;

@@ -39,12 +39,14 @@ pub(crate) trait Order {
     fn filled<X: Copy>(component: X) -> Self::Of<X>;
 
     /// Computes a formula of numbers with these components. Some of several inputs may have no direction.
-    fn call<B: Real, F: Formula<I, O>, const N: usize, const I: usize, const O: usize>(
+    fn call<R: Real, F: Formula<I, O>, const I: usize, const O: usize>(
         formula: &F,
         entries: &F::Entries,
         at: Place,
-        inputs: [Self::Of<Dual<B, N>>; I],
-    ) -> [Self::Of<Dual<B, N>>; O];
+        inputs: [Self::Of<R>; I],
+    ) -> [Self::Of<R>; O]
+    where
+        f64: Literal<R>;
 
     /// Computes a step of a formula with slices, of inputs with these components; returns the first of them, which are new
     /// `states`, and so many outputs.
@@ -73,18 +75,21 @@ macro_rules! orders {
             }
 
             #[inline(always)]
-            fn call<B: Real, F: Formula<I, O>, const N: usize, const I: usize, const O: usize>(
+            fn call<R: Real, F: Formula<I, O>, const I: usize, const O: usize>(
                 formula: &F,
                 entries: &F::Entries,
                 at: Place,
-                inputs: [[Dual<B, N>; $count]; I],
-            ) -> [[Dual<B, N>; $count]; O] {
-                let zero = Dual::constant(B::from(0.0));
+                inputs: [[R; $count]; I],
+            ) -> [[R; $count]; O]
+            where
+                f64: Literal<R>,
+            {
+                let zero = R::from(0.0);
                 let mut numbers = [$number([zero; $count], I > 1); I];
                 each!(input < I => {
                     numbers[input] = $number(inputs[input], I > 1);
                 });
-                let results = formula.at(entries, at, numbers);
+                let results = formula.at::<$Number>(entries, at, numbers);
                 let mut outputs = [[zero; $count]; O];
                 each!(output < O => {
                     outputs[output] = $components(results[output]);

@@ -226,6 +226,7 @@ impl<'a, T: Element> Work<'a, T> {
             }
         }
         let constants = buffers.len();
+        let mut kept = None;
         for other in others {
             buffers.truncate(constants);
             for (number, along) in numbers() {
@@ -255,7 +256,7 @@ impl<'a, T: Element> Work<'a, T> {
                 .collect();
             for &run in &self.runs {
                 self.function
-                    .run(self.evaluation, run, 0, &inputs, &mut written);
+                    .run(self.evaluation, run, 0, &inputs, &mut written, &mut kept);
             }
             reduce(other, results);
         }

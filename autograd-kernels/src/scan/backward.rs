@@ -1,12 +1,10 @@
 //! Some steps backward: the adjoints before them and the derivatives of the pairing.
 
-use std::cell::RefCell;
 use std::iter::repeat_n;
 use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::counts::ScanCounts;
-use super::forward::Values;
 use super::lanes::{Lanes, Rows, block, block_mut, replace};
 use super::replays::Replays;
 use super::source::Stream;
@@ -17,12 +15,10 @@ use crate::elementwise::Formula;
 use crate::elementwise::dual::Dual;
 use crate::elementwise::each::each;
 use crate::elementwise::evaluation::BLOCK;
-use crate::elementwise::groups::{MOST_AT_ONCE, WIDEST};
-use crate::elementwise::order::{First, Order};
-use crate::elementwise::recorded::{Replayed, Row, Trace, WIDTH};
+use crate::elementwise::order::Order;
 use crate::elementwise::terms::Terms;
 use crate::elementwise::work::{Block, Input, write};
-use crate::loops::wide::{Loop, compiled};
+use crate::loops::wide::Loop;
 
 /// Some steps backward.
 #[derive(Debug)]
@@ -75,20 +71,6 @@ impl<const S: usize, const X: usize, const STEPS: bool, const SHARED: bool> Vari
     fn place(input: usize) -> Option<usize> {
         let is_variable = input < S || if input < S + X { STEPS } else { SHARED };
         if is_variable { Some(input) } else { None }
-    }
-}
-
-/// The inputs of a group, where there are more than [`MOST_AT_ONCE`].
-struct Group<const INDEX: usize>;
-
-impl<const INDEX: usize> Variables for Group<INDEX> {
-    #[inline(always)]
-    fn place(input: usize) -> Option<usize> {
-        if input / WIDEST == INDEX {
-            Some(input % WIDEST)
-        } else {
-            None
-        }
     }
 }
 
@@ -146,7 +128,6 @@ where
                 sums.of_shared.as_mut()[component][input] = *block(run.of_shared, index);
             }
         }
-        let is_computed = |input| const { I > MOST_AT_ONCE } || V::place(input).is_some();
         for (index, step) in run.steps.clone().enumerate().rev() {
             let mut x = D::filled([Input::<T>(&[]); I]);
             let mut gradients = D::filled([Input::<T>(&[]); O]);
@@ -167,39 +148,10 @@ where
                 gradients: &gradients,
                 of: PhantomData::<D>,
             };
-            let is_wanted = |input: usize| {
-                let of_step = |step| {
-                    let mut rows = run.of_steps[step..].iter().step_by(X);
-                    rows.any(Option::is_some)
-                };
-                match input {
-                    state if state < S => true,
-                    step if step < S + X => of_step(step - S),
-                    _ => run.wants_shared,
-                }
-            };
-            if const { I <= MOST_AT_ONCE } {
-                lane.each::<V, I, S, X, true>(sums);
-            } else {
-                lane.in_groups::<S, X>(sums, is_wanted);
-                // All groups read the adjoints after the step.
-                for component in 0..D::COUNT {
-                    let results = &sums.results.as_ref()[component];
-                    for state in 0..S {
-                        let adjoint = &mut sums.adjoints.as_mut()[component][state];
-                        for at in 0..lanes.padded {
-                            // SAFETY: the loop has written all places.
-                            #[expect(unsafe_code, reason = "see above")]
-                            {
-                                adjoint[at] = unsafe { results[state][at].assume_init() };
-                            }
-                        }
-                    }
-                }
-            }
+            lane.each::<V, I, S, X>(sums);
             for component in 0..D::COUNT {
                 for input in S..S + X {
-                    if is_computed(input)
+                    if V::place(input).is_some()
                         && let Some(rows) = &mut run.of_steps[component * X + input - S]
                     {
                         lanes.copy(&sums.results.as_ref()[component][input], rows, step);
@@ -225,7 +177,7 @@ struct Derivatives<T: Copy, D: Order, const I: usize, const S: usize> {
     adjoints: D::Of<[[T; BLOCK]; S]>,
     /// Of the inputs that are the same in each step, of which there are as many as inputs at most.
     of_shared: D::Of<[[T; BLOCK]; I]>,
-    /// Of the inputs of the step; and of the states, if the adjoints are still needed.
+    /// Of the inputs of the step.
     results: D::Of<[Block<T>; I]>,
 }
 
@@ -260,30 +212,10 @@ where
     F: Formula<I, O>,
     D: Order,
 {
-    /// Writes the derivatives with respect to all inputs that are wanted, group by group.
+    /// Writes the derivatives with respect to `N` variables. The adjoints are replaced where they are: a lane reads its own
+    /// before it writes them.
     #[inline(always)]
-    fn in_groups<const S: usize, const X: usize>(
-        &self,
-        sums: &mut Derivatives<T, D, I, S>,
-        is_wanted: impl Fn(usize) -> bool,
-    ) {
-        macro_rules! groups {
-            ($($index:literal)*) => {$(
-                if const { $index * WIDEST < I }
-                    && ($index * WIDEST..I.min(($index + 1) * WIDEST)).any(&is_wanted)
-                {
-                    let (lane, sums) = (self, &mut *sums);
-                    compiled(GroupWork::<_, _, _, I, O, S, X, $index> { lane, sums });
-                }
-            )*};
-        }
-        groups!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23);
-    }
-
-    /// Writes the derivatives with respect to `N` variables. The adjoints are replaced where they are if these are
-    /// `ALL`: a lane reads its own before it writes them.
-    #[inline(always)]
-    fn each<V: Variables, const N: usize, const S: usize, const X: usize, const ALL: bool>(
+    fn each<V: Variables, const N: usize, const S: usize, const X: usize>(
         &self,
         sums: &mut Derivatives<T, D, I, S>,
     ) {
@@ -329,7 +261,7 @@ where
                             variable,
                         );
                         let sum = sum.element();
-                        if ALL && input < S {
+                        if input < S {
                             replace(&mut sums.adjoints.as_mut()[component][input], at, sum);
                         } else if input < S + X {
                             write(&mut sums.results.as_mut()[component][input], at, sum);
@@ -344,115 +276,6 @@ where
                     });
                 }
             });
-        }
-    }
-}
-
-/// One step backward, for a group of inputs: a function for each group, whose numbers are on the stack while it runs.
-struct GroupWork<
-    'l,
-    'a,
-    'b,
-    T: Copy,
-    F,
-    D: Order,
-    const I: usize,
-    const O: usize,
-    const S: usize,
-    const X: usize,
-    const INDEX: usize,
-> {
-    lane: &'l StepBackward<'a, 'b, T, F, D, I, O>,
-    sums: &'l mut Derivatives<T, D, I, S>,
-}
-
-impl<T, F, D, const I: usize, const O: usize, const S: usize, const X: usize, const INDEX: usize>
-    Loop for GroupWork<'_, '_, '_, T, F, D, I, O, S, X, INDEX>
-where
-    T: Element,
-    F: Formula<I, O>,
-    D: Order,
-{
-    #[inline(always)]
-    fn run(self) {
-        self.lane
-            .each::<Group<INDEX>, WIDEST, S, X, false>(self.sums);
-    }
-}
-
-/// The first derivatives of a formula of many numbers.
-pub(super) struct Gradients<
-    'a,
-    T: Copy,
-    F,
-    const I: usize,
-    const O: usize,
-    const S: usize,
-    const X: usize,
-> {
-    formula: &'a F,
-    wanted: &'a [bool],
-    /// Room for lanes that are not replayed.
-    room: RefCell<Option<Box<Derivatives<T, First, I, S>>>>,
-}
-
-impl<'a, T: Element, F, const I: usize, const O: usize, const S: usize, const X: usize>
-    Gradients<'a, T, F, I, O, S, X>
-{
-    pub(super) fn new(formula: &'a F, wanted: &'a [bool]) -> Self {
-        Self {
-            formula,
-            wanted,
-            room: RefCell::new(None),
-        }
-    }
-}
-
-impl<T, F, const I: usize, const O: usize, const S: usize, const X: usize> Replayed<T>
-    for Gradients<'_, T, F, I, O, S, X>
-where
-    T: Element,
-    F: Formula<I, O>,
-{
-    fn record(&self, inputs: &[T]) -> Option<Trace<T>> {
-        Values::<F, I, O>(self.formula).record(inputs)
-    }
-
-    fn apart(&self, inputs: &[Row<T>], results: &mut [Row<T>]) {
-        let mut room = self.room.borrow_mut();
-        let sums = room.get_or_insert_with(Derivatives::zeros);
-        let (inputs, gradients) = inputs.split_at(I);
-        for (adjoint, row) in sums.adjoints.as_mut()[0].iter_mut().zip(gradients) {
-            adjoint[..WIDTH].copy_from_slice(&row.0);
-        }
-        for sum in &mut sums.of_shared.as_mut()[0] {
-            sum[..WIDTH].fill(T::zero());
-        }
-        let step = StepBackward::<T, F, First, I, O> {
-            formula: self.formula,
-            lanes: Lanes {
-                length: WIDTH,
-                padded: WIDTH,
-            },
-            inputs: &[std::array::from_fn(|input| Input(&inputs[input].0[..]))],
-            gradients: &[std::array::from_fn(|output| {
-                Input(&gradients[output].0[..])
-            })],
-            of: PhantomData,
-        };
-        step.in_groups::<S, X>(sums, |input| self.wanted[input]);
-        for input in (0..I).filter(|input| self.wanted[*input]) {
-            for lane in 0..WIDTH {
-                results[input].0[lane] = if input < S + X {
-                    // SAFETY: the loop of its group has written it.
-                    #[expect(unsafe_code, reason = "see above")]
-                    unsafe {
-                        sums.results.as_ref()[0][input][lane].assume_init()
-                    }
-                } else {
-                    sums.of_shared.as_ref()[0][input][lane]
-                };
-            }
         }
     }
 }

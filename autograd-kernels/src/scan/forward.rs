@@ -12,10 +12,9 @@ use crate::element::number::Number;
 use crate::elementwise::Formula;
 use crate::elementwise::dual::Dual;
 use crate::elementwise::each::each;
-use crate::elementwise::entries::{Elements, Place};
+use crate::elementwise::entries::Place;
 use crate::elementwise::evaluation::BLOCK;
 use crate::elementwise::order::Order;
-use crate::elementwise::recorded::{Recorded, Replayed, Row, Trace, WIDTH};
 use crate::elementwise::work::{Block, Input, write};
 use crate::loops::wide::Loop;
 
@@ -183,36 +182,3 @@ where
         }
     }
 }
-
-/// The values of a formula of many numbers.
-pub(super) struct Values<'a, F, const I: usize, const O: usize>(pub(super) &'a F);
-
-impl<T, F, const I: usize, const O: usize> Replayed<T> for Values<'_, F, I, O>
-where
-    T: Element,
-    F: Formula<I, O>,
-{
-    fn record(&self, inputs: &[T]) -> Option<Trace<T>> {
-        let entries = self.0.entries(ONE);
-        Trace::of(&inputs[..I], || {
-            let numbers = std::array::from_fn(Recorded::Node);
-            self.0.at(&entries, Place(0), numbers)
-        })
-    }
-
-    fn apart(&self, inputs: &[Row<T>], results: &mut [Row<T>]) {
-        let entries = self.0.entries(ONE);
-        for lane in 0..WIDTH {
-            let numbers = std::array::from_fn(|input| {
-                Dual::<T::Number, 0>::constant(T::Number::of(inputs[input].0[lane]))
-            });
-            let computed: [_; O] = self.0.at(&entries, Place(0), numbers);
-            for (result, computed) in results.iter_mut().zip(computed) {
-                result.0[lane] = computed.value.element();
-            }
-        }
-    }
-}
-
-/// One element: a scan has no lists with entries for each.
-pub(super) const ONE: Elements = Elements { first: 0, count: 1 };

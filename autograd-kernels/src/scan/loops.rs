@@ -1,20 +1,22 @@
 //! The loops of a formula as a trait object.
 
-use super::backward::{AllOf, Backward, BackwardWork, Gradients};
+use super::backward::{AllOf, Backward, BackwardWork};
 use super::counts::ScanCounts;
-use super::forward::{Forward, ForwardWork, Values};
-use super::replayed;
+use super::forward::{Forward, ForwardWork};
+use super::slices::SliceScans;
 use crate::element::Element;
+use crate::element::real::{Literal, Real};
+use crate::elementwise::entries::{ONE, Place};
 use crate::elementwise::groups::MOST_AT_ONCE;
 use crate::elementwise::order::{First, Second, Third};
-use crate::elementwise::{Formula, Item};
+use crate::elementwise::{Formula, Item, SliceFormula};
 use crate::loops::wide::compiled;
 
 /// The highest order of derivatives that there are loops for.
 pub(super) const ORDER: usize = 2;
 
-/// The most numbers of a step whose first derivatives are computed by dual numbers: with more, the loop over lanes is not
-/// vector code any more.
+/// The most numbers of a step whose derivatives are computed by dual numbers: with more, the loop over lanes is not vector
+/// code any more.
 const MOST_DUAL: usize = 8;
 
 /// The formula of a scan with its loops: of `I` numbers, of which `S` are states and `X` are those of a step, with `O` results.
@@ -34,8 +36,8 @@ pub trait ScanLoops<T: Element>: Send + Sync + sealed::Sealed {
     /// Returns the items of the new states and the outputs.
     fn results(&self) -> &[Item];
 
-    /// Returns whether forward and backward of an order record the formula and replay it: it has many numbers.
-    fn are_replayed(&self, order: usize) -> [bool; 2];
+    /// Returns whether forward and backward record the formula and replay it: it has many numbers.
+    fn are_replayed(&self) -> [bool; 2];
 
     /// Returns the number of states and that of steps, as items.
     fn items(&self) -> (usize, usize) {
@@ -87,11 +89,41 @@ pub(super) mod sealed {
     pub trait Sealed {}
 }
 
-impl<F> sealed::Sealed for super::slices::SliceScans<F> {}
+impl<F> sealed::Sealed for SliceScans<F> {}
 
 impl<F, const I: usize, const O: usize, const S: usize, const X: usize> sealed::Sealed
     for Scans<F, I, O, S, X>
 {
+}
+
+/// A step of many numbers, as one of slices whose length is known.
+struct Fixed<'a, F, const I: usize, const O: usize, const S: usize>(&'a F);
+
+impl<F, const I: usize, const O: usize, const S: usize> SliceFormula for Fixed<'_, F, I, O, S>
+where
+    F: Formula<I, O>,
+{
+    fn at<R: Real>(&self, _items: &[Item], numbers: &mut [R], outputs: &mut [R])
+    where
+        f64: Literal<R>,
+    {
+        let mut inputs = [R::from(0.0); I];
+        inputs.copy_from_slice(numbers);
+        let results = self.0.at(&self.0.entries(ONE), Place(0), inputs);
+        let (states, of_outputs) = results.split_at(S);
+        numbers[..S].copy_from_slice(states);
+        outputs.copy_from_slice(of_outputs);
+    }
+}
+
+impl<F: Formula<I, O>, const I: usize, const O: usize, const S: usize, const X: usize>
+    Scans<F, I, O, S, X>
+{
+    fn as_slices(&self) -> SliceScans<Fixed<'_, F, I, O, S>> {
+        let states = leading(F::OUTPUTS, S);
+        let items = (states, leading(&F::INPUTS[states..], X));
+        SliceScans::new(Fixed(&self.0), F::INPUTS, items, &F::OUTPUTS[states..])
+    }
 }
 
 impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const S: usize, const X: usize>
@@ -114,8 +146,8 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const S: usiz
         F::OUTPUTS
     }
 
-    fn are_replayed(&self, order: usize) -> [bool; 2] {
-        [MOST_AT_ONCE, MOST_DUAL].map(|most| order == 1 && I > most)
+    fn are_replayed(&self) -> [bool; 2] {
+        [MOST_AT_ONCE, MOST_DUAL].map(|most| I > most)
     }
 
     fn order(&self) -> usize {
@@ -127,13 +159,12 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const S: usiz
     }
 
     fn forward(&self, order: usize, steps: Forward<'_, '_, T>) {
+        if const { I > MOST_AT_ONCE } {
+            return self.as_slices().forward(order, steps);
+        }
         let formula = &self.0;
         let has_results = steps.results.iter().any(Option::is_some);
         match order {
-            1 if const { I > MOST_AT_ONCE } => {
-                let values = Values::<F, I, O>(formula);
-                replayed::forward(&values, ScanLoops::<T>::counts(self), steps);
-            }
             // Outputs that are not asked for are not computed.
             1 if !has_results => {
                 compiled(ForwardWork::<_, _, First, I, O, S, false>::new(
@@ -154,16 +185,13 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const S: usiz
     }
 
     fn backward(&self, order: usize, steps: Backward<'_, '_, T>) {
+        if const { I > MOST_DUAL } {
+            return self.as_slices().backward(order, steps);
+        }
         let formula = &self.0;
         let of_steps = steps.of_steps.iter().any(Option::is_some);
         let of_shared = steps.wants_shared;
         match order {
-            1 if const { I > MOST_DUAL } => {
-                let counts = ScanLoops::<T>::counts(self);
-                let wanted = steps.wanted(counts);
-                let gradients = Gradients::<T, F, I, O, S, X>::new(formula, &wanted);
-                replayed::backward(&gradients, counts, &wanted, steps);
-            }
             1 if !of_shared && const { I > S + X } => {
                 compiled(BackwardWork::<
                     _,

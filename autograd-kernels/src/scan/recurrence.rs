@@ -123,7 +123,7 @@ impl<T: Element> Recurrence<'_, T> {
             })
         };
         let kept = |place: usize| {
-            let [_, is_replayed] = self.loops.are_replayed(order);
+            let [_, is_replayed] = self.loops.are_replayed();
             if !is_replayed {
                 return None;
             }

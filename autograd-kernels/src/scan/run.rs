@@ -256,7 +256,7 @@ impl<T: Element> Pass<'_, T> {
 
     /// Returns whether the formula is recorded and replayed, in one direction at least.
     fn is_replayed(&self) -> bool {
-        let [forward, backward] = self.recurrence.loops.are_replayed(self.order);
+        let [forward, backward] = self.recurrence.loops.are_replayed();
         forward || self.goes_backward && backward
     }
 
@@ -320,7 +320,7 @@ impl<T: Element> Pass<'_, T> {
         mut save: impl FnMut(&[T]),
     ) {
         let counts = self.recurrence.loops.counts();
-        let [is_replayed, _] = self.recurrence.loops.are_replayed(self.order);
+        let [is_replayed, _] = self.recurrence.loops.are_replayed();
         let mut states = self.loaded(&self.inputs, 0..counts.states, block);
         for steps in segments(self.recurrence.steps) {
             if steps.start > 0 {
@@ -356,7 +356,7 @@ impl<T: Element> Pass<'_, T> {
     ) {
         let counts = self.recurrence.loops.counts();
         let steps = self.recurrence.steps;
-        let [_, is_replayed] = self.recurrence.loops.are_replayed(self.order);
+        let [_, is_replayed] = self.recurrence.loops.are_replayed();
         let is_known = self.saved.is_some() || steps <= segment(steps);
         let mut checkpoints = take(&mut buffers.checkpoints);
         checkpoints.clear();
@@ -430,7 +430,7 @@ impl<T: Element> Pass<'_, T> {
             buffers.trail.resize(room, T::zero());
         }
         let counts = self.recurrence.loops.counts();
-        let [is_replayed, _] = self.recurrence.loops.are_replayed(self.order);
+        let [is_replayed, _] = self.recurrence.loops.are_replayed();
         let mut results = Vec::new();
         results.resize_with(self.components * counts.outputs, || None);
         for chunk in chunks(steps) {

@@ -15,13 +15,9 @@ use super::loops::{ORDER, ScanLoops};
 use super::replayed;
 use super::source::Stream;
 use crate::element::Element;
-use crate::element::number::Number;
 use crate::element::real::{Literal, Real};
-use crate::elementwise::dual::Dual;
-use crate::elementwise::groups::WIDEST;
 use crate::elementwise::order::{First, Order, Second, Third};
-use crate::elementwise::recorded::{Recorded, Replayed, Row, Trace, WIDTH};
-use crate::elementwise::terms::Terms;
+use crate::elementwise::recorded::{Recorded, Replayed, Trace};
 use crate::elementwise::{Item, SliceFormula};
 
 /// Returns the item of a tensor of this shape whose rows have any length; without an axis it has rows of no numbers.
@@ -70,7 +66,7 @@ impl<F> SliceScans<F> {
 
 impl<F: SliceFormula> SliceScans<F> {
     fn forward_of<T: Element, D: Order>(&self, steps: Forward<'_, '_, T>) {
-        let step = Step::<F, D>::new(self, None);
+        let step = Step::<F, D>::new(self, false);
         let inputs = step.inputs(steps.inputs);
         let steps = Forward {
             inputs: &inputs,
@@ -82,7 +78,7 @@ impl<F: SliceFormula> SliceScans<F> {
     fn backward_of<T: Element, D: Order>(&self, steps: Backward<'_, '_, T>) {
         let counts = self.counts.times(D::COUNT);
         let wanted = steps.wanted(counts);
-        let step = Step::<F, D>::new(self, Some(&wanted));
+        let step = Step::<F, D>::new(self, true);
         let (inputs, gradients) = (step.inputs(steps.inputs), step.gradients(steps.gradients));
         let steps = Backward {
             inputs: &inputs,
@@ -110,7 +106,7 @@ impl<T: Element, F: SliceFormula> ScanLoops<T> for SliceScans<F> {
         self.items
     }
 
-    fn are_replayed(&self, _order: usize) -> [bool; 2] {
+    fn are_replayed(&self) -> [bool; 2] {
         [true; 2]
     }
 
@@ -143,8 +139,7 @@ impl<T: Element, F: SliceFormula> ScanLoops<T> for SliceScans<F> {
 /// A step, as a replay computes it at an order.
 struct Step<'a, F, D> {
     scan: &'a SliceScans<F>,
-    /// Of a pass backward, the inputs whose derivatives are wanted.
-    wanted: Option<&'a [bool]>,
+    goes_backward: bool,
     /// The place in a replay of each component of each input: of all inputs, component after component.
     places: Vec<usize>,
     /// The component and the number of each result of a replay.
@@ -153,11 +148,11 @@ struct Step<'a, F, D> {
 }
 
 impl<'a, F: SliceFormula, D: Order> Step<'a, F, D> {
-    fn new(scan: &'a SliceScans<F>, wanted: Option<&'a [bool]>) -> Self {
+    fn new(scan: &'a SliceScans<F>, goes_backward: bool) -> Self {
         let counts = scan.counts;
         let mut step = Self {
             scan,
-            wanted,
+            goes_backward,
             places: vec![0; D::COUNT * counts.inputs()],
             results: Self::sorted(&[counts.states, counts.outputs]),
             of: PhantomData,
@@ -184,9 +179,10 @@ impl<'a, F: SliceFormula, D: Order> Step<'a, F, D> {
 
     /// Returns the component of an input or a result that a replay has as this component.
     fn component(&self, component: usize) -> usize {
-        match self.wanted {
-            None => component,
-            Some(_) => D::COUNT - 1 - component,
+        if self.goes_backward {
+            D::COUNT - 1 - component
+        } else {
+            component
         }
     }
 
@@ -230,71 +226,10 @@ impl<'a, F: SliceFormula, D: Order> Step<'a, F, D> {
         let results = [counts.states, counts.outputs];
         D::step(&self.scan.formula, &self.scan.inputs, numbers, results)
     }
-
-    /// Computes the results of a lane.
-    fn values_apart<T: Element>(&self, inputs: &[Row<T>], results: &mut [Row<T>], lane: usize) {
-        let computed = self.compute(|component, number| {
-            let value = inputs[self.place(component, number)].0[lane];
-            Dual::<T::Number, 0>::constant(T::Number::of(value))
-        });
-        for (result, &(component, number)) in results.iter_mut().zip(&self.results) {
-            result.0[lane] = computed[number].as_ref()[component].value.element();
-        }
-    }
-
-    /// Computes the wanted gradients of a lane, of some inputs at a time.
-    fn gradients_apart<T: Element>(
-        &self,
-        wanted: &[bool],
-        (inputs, gradients): (&[Row<T>], &[Row<T>]),
-        results: &mut [Row<T>],
-        lane: usize,
-    ) {
-        let (count, per_component) = (self.scan.counts.inputs(), self.results.len() / D::COUNT);
-        let mut of_results = vec![T::Number::from(0.0); self.results.len()];
-        for (gradient, &(component, number)) in gradients.iter().zip(&self.results) {
-            of_results[component * per_component + number] = T::Number::of(gradient.0[lane]);
-        }
-        for first in (0..count).step_by(WIDEST) {
-            let variables = first..count.min(first + WIDEST);
-            // The place of a derivative is that of the input with the same component.
-            let derivatives = variables.clone().flat_map(|number| {
-                let place = move |component| self.place(self.component(component), number);
-                (0..D::COUNT).map(move |component| (number, component, place(component)))
-            });
-            let derivatives = derivatives.filter(|(.., place)| wanted[*place]);
-            let mut derivatives = derivatives.peekable();
-            if derivatives.peek().is_none() {
-                continue;
-            }
-            let computed = self.compute(|component, number| {
-                let value = T::Number::of(inputs[self.place(component, number)].0[lane]);
-                if component == 0 && variables.contains(&number) {
-                    Dual::<_, WIDEST>::variable(value, number - first)
-                } else {
-                    Dual::constant(value)
-                }
-            });
-            for (number, component, place) in derivatives {
-                let mut terms = Terms::none();
-                for (result, computed) in computed.iter().enumerate() {
-                    for of_gradient in (0..D::COUNT).filter(|of| of & !component == 0) {
-                        let slopes = &computed.as_ref()[component ^ of_gradient];
-                        let gradient = of_results[of_gradient * per_component + result];
-                        let product = gradient * slopes.signed(number - first);
-                        // As in a recorded pass, a gradient of 0 passes nothing, whatever the slope.
-                        let product = if gradient == 0.0 { gradient } else { product };
-                        terms.add(product, slopes.has(number - first));
-                    }
-                }
-                results[place].0[lane] = terms.sum().element();
-            }
-        }
-    }
 }
 
 impl<T: Element, F: SliceFormula, D: Order> Replayed<T> for Step<'_, F, D> {
-    fn record(&self, inputs: &[T]) -> Option<Trace<T>> {
+    fn record(&self, inputs: &[T]) -> Trace<T> {
         Trace::of(&inputs[..self.places.len()], || {
             let node = |component, number| Recorded::<T>::Node(self.place(component, number));
             let computed = self.compute(node);
@@ -303,17 +238,5 @@ impl<T: Element, F: SliceFormula, D: Order> Replayed<T> for Step<'_, F, D> {
             };
             self.results.iter().map(result).collect::<Vec<_>>()
         })
-    }
-
-    fn apart(&self, inputs: &[Row<T>], results: &mut [Row<T>]) {
-        let (inputs, gradients) = inputs.split_at(self.places.len());
-        for lane in 0..WIDTH {
-            match self.wanted {
-                None => self.values_apart(inputs, results, lane),
-                Some(wanted) => {
-                    self.gradients_apart(wanted, (inputs, gradients), results, lane);
-                }
-            }
-        }
     }
 }

@@ -73,6 +73,19 @@ impl<T: Element> Function<T> {
         self.runs[variables]
     }
 
+    /// Computes the slopes along all variables, of the numbers of one lane.
+    pub(super) fn slopes<const N: usize>(&self, operands: [T; N]) -> [T; N] {
+        let rows = operands.map(|operand| Row([operand; WIDTH]));
+        let mut results = [Row([T::zero(); WIDTH]); 3];
+        self.run((1 << N) - 1)(Operands {
+            rows: &rows,
+            places: &[0, 1][..N],
+            results: &mut results[..=N],
+            parameter: self.parameter,
+        });
+        std::array::from_fn(|variable| results[1 + variable].0[0])
+    }
+
     /// Returns numbers that are equal only where that loop is the same.
     pub(super) fn key(&self, variables: usize) -> [usize; 2] {
         let parameter = self.parameter.cast_unsigned();

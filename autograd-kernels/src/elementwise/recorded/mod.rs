@@ -9,7 +9,7 @@
 //! as often as the formula takes the same branches: instruction by instruction, with vector registers.
 //!
 //! Where a comparison has different results for the lanes of a row, the row is *divided*: it is replayed in each course
-//! that lanes take, and the results are chosen. The lanes of a row in many courses are computed with dual numbers. That
+//! that lanes take, and the results are chosen. Of a row in many courses, each lane is recorded by itself. That
 //! depends on the numbers alone, not on what was replayed before.
 
 mod functions;

@@ -8,16 +8,13 @@ use crate::element::Element;
 /// The most programs that are kept; a formula with many branches has one for each course.
 const MOST: usize = 16;
 
-/// The most courses in which the lanes of a row are replayed; where they take more, dual numbers compute them.
+/// The most courses in which the lanes of a row are replayed; where they take more, each lane is recorded for itself.
 const MOST_COURSES: usize = 8;
 
 /// A formula that is replayed.
 pub(crate) trait Replayed<T> {
-    /// Records the formula with the numbers of a lane; `None` if it cannot be.
-    fn record(&self, inputs: &[T]) -> Option<Trace<T>>;
-
-    /// Computes rows whose lanes take branches in too many ways, or that cannot be recorded.
-    fn apart(&self, inputs: &[Row<T>], results: &mut [Row<T>]);
+    /// Records the formula with the numbers of a lane.
+    fn record(&self, inputs: &[T]) -> Trace<T>;
 }
 
 /// What is computed of a formula.
@@ -25,13 +22,15 @@ pub(crate) trait Replayed<T> {
 pub(crate) enum Wanted {
     /// The first results.
     Values(usize),
-    /// The gradients with respect to some inputs. The gradients of the results are further inputs.
+    /// The gradients with respect to some inputs; and then some of the results themselves, if there are so many. The
+    /// gradients of the results are further inputs.
     Gradients(Vec<bool>),
 }
 
 /// The programs of a formula, and the rows of lanes that they compute.
+#[doc(hidden)]
 #[derive(Debug)]
-pub(crate) struct Replay<T> {
+pub struct Replay<T> {
     wanted: Wanted,
     programs: Vec<Program<T>>,
     /// The program that has its constants in the rows; none if there are no programs.
@@ -105,7 +104,38 @@ impl<T: Element> Replay<T> {
     pub(crate) fn run(&mut self, formula: &dyn Replayed<T>) {
         self.is_apart = !self.is_replayed(formula);
         if self.is_apart && !self.is_replayed_in_courses(formula) {
-            formula.apart(&self.rows[..self.inputs], &mut self.apart);
+            self.run_apart(formula);
+        }
+    }
+
+    /// Computes each lane from its own recording.
+    #[cold]
+    fn run_apart(&mut self, formula: &dyn Replayed<T>) {
+        let mut before: Option<(Vec<T>, Vec<T>)> = None;
+        for lane in 0..WIDTH {
+            let inputs = self.inputs_of(lane);
+            let results = match before.take() {
+                // Lanes after the last one are the same.
+                Some((known, results)) if known == inputs => results,
+                _ => self.results_of(&formula.record(&inputs), &inputs),
+            };
+            for (apart, result) in self.apart.iter_mut().zip(&results) {
+                apart.0[lane] = *result;
+            }
+            before = Some((inputs, results));
+        }
+    }
+
+    /// Returns the results of a lane; zeros for those that are not wanted.
+    fn results_of(&self, trace: &Trace<T>, inputs: &[T]) -> Vec<T> {
+        match &self.wanted {
+            Wanted::Values(count) => trace.results().take(*count).collect(),
+            Wanted::Gradients(wanted) => {
+                let of_inputs = &wanted[..trace.inputs];
+                let mut gradients = trace.gradients(&inputs[trace.inputs..], of_inputs);
+                gradients.extend(trace.results());
+                gradients
+            }
         }
     }
 
@@ -198,11 +228,15 @@ impl<T: Element> Replay<T> {
         true
     }
 
-    /// Records the formula with the numbers of a lane, if it can be.
+    /// Records the formula with the numbers of a lane, if that stands for others.
     fn recorded(&self, formula: &dyn Replayed<T>, lane: usize) -> Option<Trace<T>> {
+        let trace = formula.record(&self.inputs_of(lane));
+        trace.is_of_all_lanes().then_some(trace)
+    }
+
+    fn inputs_of(&self, lane: usize) -> Vec<T> {
         let inputs = self.rows[..self.inputs].iter();
-        let inputs: Vec<T> = inputs.map(|row| row.0[lane]).collect();
-        formula.record(&inputs)
+        inputs.map(|row| row.0[lane]).collect()
     }
 
     /// Replays the program that is active, if there is one.
@@ -223,7 +257,15 @@ impl<T: Element> Replay<T> {
                     let results = trace.results[..*count].iter();
                     results.map(|result| Some(*result)).collect()
                 }
-                Wanted::Gradients(wanted) => trace.reverse(wanted),
+                Wanted::Gradients(wanted) => {
+                    let (of_inputs, results) = wanted.split_at(trace.inputs);
+                    let results = results.iter().zip(&trace.results);
+                    let results = results.map(|(is_wanted, node)| is_wanted.then_some(*node));
+                    let results: Vec<_> = results.collect();
+                    let mut gradients = trace.reverse(of_inputs);
+                    gradients.extend(results);
+                    gradients
+                }
             };
             if self.programs.len() == MOST {
                 self.programs.clear();

@@ -19,16 +19,7 @@ impl<T: Element> Trace<T> {
     /// each result. Returns the nodes of the gradients with respect to the inputs that are wanted.
     pub(super) fn reverse(&mut self, wanted: &[bool]) -> Vec<Option<usize>> {
         let count = self.nodes.len();
-        // Whether gradients pass through a node.
-        let mut is_live = Vec::with_capacity(count);
-        for (index, node) in self.nodes.iter().enumerate() {
-            let passes = match node.kind {
-                Kind::Input => wanted[index],
-                Kind::OfOne(function) if function.is_flat => false,
-                _ => node.operands().iter().any(|operand| is_live[*operand]),
-            };
-            is_live.push(passes);
-        }
+        let is_live = self.live(wanted);
         let mut gradients: Vec<Option<usize>> = vec![None; count];
         for result in 0..self.results.len() {
             let seed = self.append(Kind::Input, []);
@@ -54,6 +45,70 @@ impl<T: Element> Trace<T> {
         of_inputs
             .map(|(gradient, is_wanted)| is_wanted.then(|| gradient.unwrap_or(zero)))
             .collect()
+    }
+
+    /// Returns whether gradients pass through each node, to the inputs that are wanted.
+    fn live(&self, wanted: &[bool]) -> Vec<bool> {
+        let mut is_live = Vec::with_capacity(self.nodes.len());
+        for (index, node) in self.nodes.iter().enumerate() {
+            let passes = match node.kind {
+                Kind::Input => wanted[index],
+                Kind::OfOne(function) if function.is_flat => false,
+                _ => node.operands().iter().any(|operand| is_live[*operand]),
+            };
+            is_live.push(passes);
+        }
+        is_live
+    }
+
+    /// Returns the gradients in the lane itself, given those of the results; of inputs that are not wanted zeros.
+    pub(super) fn gradients(&self, of_results: &[T], wanted: &[bool]) -> Vec<T> {
+        let is_live = self.live(wanted);
+        let mut gradients = vec![T::zero(); self.nodes.len()];
+        for (result, gradient) in self.results.iter().zip(of_results) {
+            gradients[*result] += *gradient;
+        }
+        for node in (self.inputs..self.nodes.len()).rev() {
+            let gradient = gradients[node];
+            if !is_live[node] || gradient == T::zero() {
+                continue;
+            }
+            let slopes = self.slopes(node);
+            for (&operand, slope) in self.nodes[node].operands().iter().zip(slopes) {
+                if is_live[operand] {
+                    gradients[operand] += gradient * slope;
+                }
+            }
+        }
+        gradients.truncate(self.inputs);
+        for (gradient, _) in gradients
+            .iter_mut()
+            .zip(&is_live)
+            .filter(|(_, live)| !**live)
+        {
+            *gradient = T::zero();
+        }
+        gradients
+    }
+
+    /// Returns the slopes of an operation in the lane, along each operand.
+    fn slopes(&self, node: usize) -> [T; 2] {
+        let (one, zero) = (T::one(), T::zero());
+        let operation = self.nodes[node];
+        let [x, y] = [0, 1].map(|index| self.value_of(operation.operands[index]));
+        match operation.kind {
+            Kind::Sum => [one, one],
+            Kind::Difference => [one, -one],
+            Kind::Negative => [-one, zero],
+            Kind::Product | Kind::Pulled => [y, x],
+            Kind::OfOne(function) => {
+                let [of_x] = function.slopes([x]);
+                [of_x, zero]
+            }
+            Kind::OfTwo(function) => function.slopes([x, y]),
+            Kind::Input | Kind::Constant(_) => [zero; 2],
+            Kind::PulledSum | Kind::Slope(_) => unreachable!("parts of a pass backward"),
+        }
     }
 
     /// Returns what the gradient of a node adds to that of an operand.

@@ -6,7 +6,7 @@ use std::thread::LocalKey;
 use super::functions::Function;
 use crate::element::{Any, Element, ElementType, Family};
 
-/// The most operations that are recorded: a loop in a formula may have more.
+/// The most operations that are replayed: a loop in a formula may have more.
 const MOST: usize = 1 << 16;
 
 /// A number of a formula that is recorded: a constant, or the node of the thread's trace that computes it.
@@ -28,9 +28,8 @@ pub(crate) struct Trace<T> {
     /// The number of each node in the lane.
     values: Vec<T>,
     constants: Vec<usize>,
-    /// Whether the formula is one that a recording cannot stand for: with too many operations, or with numbers that it
-    /// computes beside the operations.
-    is_cut: bool,
+    /// Whether the formula has numbers that it computes beside the operations.
+    has_escaped: bool,
 }
 
 /// An operation on the results of earlier ones.
@@ -112,18 +111,17 @@ impl<T> Trace<T> {
             results: Vec::new(),
             values: Vec::new(),
             constants: Vec::new(),
-            is_cut: false,
+            has_escaped: false,
         }
     }
 }
 
 impl<T: Element> Trace<T> {
-    /// Records a formula with the inputs of a lane; `None` if it cannot be recorded. `call` computes it of the first
-    /// nodes, which are the inputs.
+    /// Records a formula with the inputs of a lane. `call` computes it of the first nodes, which are the inputs.
     pub(crate) fn of<Results: IntoIterator<Item = Recorded<T>>>(
         inputs: &[T],
         call: impl FnOnce() -> Results,
-    ) -> Option<Self> {
+    ) -> Self {
         trace().with_borrow_mut(|trace: &mut Self| {
             *trace = Self::new();
             trace.inputs = inputs.len();
@@ -140,7 +138,23 @@ impl<T: Element> Trace<T> {
             .into_iter()
             .map(|result| trace.node(result))
             .collect();
-        (!trace.is_cut).then_some(trace)
+        trace
+    }
+
+    /// Returns whether it stands for other lanes too, as far as they take the same branches: there are not too many
+    /// operations, and no numbers beside them.
+    pub(super) fn is_of_all_lanes(&self) -> bool {
+        self.nodes.len() <= MOST && !self.has_escaped
+    }
+
+    /// Returns the results in the lane.
+    pub(super) fn results(&self) -> impl Iterator<Item = T> {
+        self.results.iter().map(|result| self.values[*result])
+    }
+
+    /// Returns the number of a node in the lane.
+    pub(super) fn value_of(&self, node: usize) -> T {
+        self.values[node]
     }
 
     /// Adds an operation on some numbers, with its result in the lane.
@@ -150,10 +164,6 @@ impl<T: Element> Trace<T> {
         numbers: [Recorded<T>; N],
         value: T,
     ) -> Recorded<T> {
-        if self.nodes.len() >= MOST {
-            self.is_cut = true;
-            return Recorded::Constant(value);
-        }
         let mut operands = [0; 3];
         for (operand, number) in operands.iter_mut().zip(numbers) {
             *operand = self.node(number);
@@ -220,7 +230,7 @@ impl<T: Element> Trace<T> {
 
     /// Returns a number for computations that are not recorded.
     pub(super) fn escape(&mut self, number: Recorded<T>) -> T {
-        self.is_cut |= matches!(number, Recorded::Node(_));
+        self.has_escaped |= matches!(number, Recorded::Node(_));
         self.value(number)
     }
 }

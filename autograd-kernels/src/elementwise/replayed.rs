@@ -1,0 +1,189 @@
+//! The derivatives of formulas of many numbers: recorded, and replayed for some elements at a time.
+
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+
+use super::entries::{ONE, Place};
+use super::evaluation::{BLOCK, Results};
+use super::formula::Formula;
+use super::item::{Spot, slices, spots};
+use super::order::Order;
+use super::recorded::{Recorded, Replay, Replayed, Trace, WIDTH, Wanted};
+use crate::element::Element;
+use crate::element::real::{Literal, Real};
+use crate::loops::wide::{Loop, compiled};
+
+/// The most numbers of a formula whose derivatives are computed by dual numbers. With more, the loop is not vector code any
+/// more, and takes long to compile.
+pub(super) const MOST_DUAL: usize = 6;
+
+/// Writes the derivatives of an order that are wanted.
+pub(super) fn partials<T, F, D, const I: usize, const O: usize>(
+    formula: &F,
+    kept: &mut Option<Replay<T>>,
+    inputs: &[&[T]],
+    results: Results<'_, '_, T>,
+) where
+    T: Element,
+    F: Formula<I, O>,
+    D: Order,
+{
+    let of_inputs = const { spots::<I>(F::INPUTS, false) };
+    let of_gradients = const { spots::<O>(F::OUTPUTS, false) };
+    let [own, outputs] = [F::INPUTS, F::OUTPUTS].map(|items| slices(items, false));
+    let mut places = Vec::new();
+    for (numbers, before) in [(&of_inputs[..], 0), (&of_gradients, own)] {
+        for component in 0..D::COUNT {
+            let first = component * (own + outputs) + before;
+            places.extend(numbers.iter().map(|spot| Spot {
+                slice: first + spot.slice,
+                ..*spot
+            }));
+        }
+    }
+    let is_wanted = |spot: &Spot| !results[spot.slice].is_empty();
+    let wanted: Vec<bool> = places.iter().map(is_wanted).collect();
+    let pairing = Pairing::<F, D, I, O>(formula, PhantomData);
+    compiled(Work {
+        formula: &pairing,
+        places: &places,
+        wanted: &wanted,
+        kept,
+        inputs,
+        results,
+    });
+}
+
+/// The loop over the elements of a block.
+struct Work<'a, 'b, 'c, T> {
+    formula: &'a dyn Replayed<T>,
+    /// Where the numbers are: all components of the inputs, then of the gradients. The derivatives are at the same places.
+    places: &'a [Spot],
+    wanted: &'a [bool],
+    kept: &'a mut Option<Replay<T>>,
+    inputs: &'a [&'a [T]],
+    results: Results<'b, 'c, T>,
+}
+
+impl<T: Element> Loop for Work<'_, '_, '_, T> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { places, wanted, .. } = self;
+        let replay = self.kept.get_or_insert_with(|| {
+            let wanted = Wanted::Gradients(wanted.to_vec());
+            Replay::new(wanted, places.len(), places.len())
+        });
+        let length = |spot: &Spot| self.results[spot.slice].len() / spot.width;
+        let length = places.iter().map(length).max().unwrap_or(0);
+        for start in (0..length).step_by(WIDTH) {
+            for (number, spot) in places.iter().enumerate() {
+                let input = self.inputs[spot.slice];
+                // The same in each block.
+                let is_repeated = input.len() <= BLOCK * spot.width;
+                let start = if is_repeated { start % BLOCK } else { start };
+                load(&input[start * spot.width..], *spot, replay.input(number));
+            }
+            replay.run(self.formula);
+            let lanes = start..length.min(start + WIDTH);
+            for (number, spot) in places.iter().enumerate() {
+                if wanted[number] {
+                    let result = &mut self.results[spot.slice];
+                    let result = &mut result[lanes.start * spot.width..lanes.end * spot.width];
+                    store(result, *spot, replay.result(number));
+                }
+            }
+        }
+    }
+}
+
+/// Reads a number of some elements. After the last one it is repeated, which takes the branches that it takes.
+#[inline(always)]
+fn load<T: Element>(elements: &[T], spot: Spot, to: &mut [T; WIDTH]) {
+    #[inline(always)]
+    fn each<T: Element, const N: usize>(elements: &[T], offset: usize, to: &mut [T; WIDTH]) {
+        let (rows, _) = elements.as_chunks::<N>();
+        // Of a length that the compiler knows.
+        if let Some(rows) = rows.first_chunk::<WIDTH>() {
+            for lane in 0..WIDTH {
+                to[lane] = rows[lane][offset];
+            }
+            return;
+        }
+        for lane in 0..WIDTH {
+            to[lane] = rows[lane.min(rows.len() - 1)][offset];
+        }
+    }
+    match spot.width {
+        1 => each::<_, 1>(elements, 0, to),
+        2 => each::<_, 2>(elements, spot.offset, to),
+        3 => each::<_, 3>(elements, spot.offset, to),
+        4 => each::<_, 4>(elements, spot.offset, to),
+        width => unreachable!("rows of {width} numbers are taken apart"),
+    }
+}
+
+/// Writes a number of some elements.
+#[inline(always)]
+fn store<T: Element>(elements: &mut [MaybeUninit<T>], spot: Spot, lanes: &[T; WIDTH]) {
+    #[inline(always)]
+    fn each<T: Element, const N: usize>(
+        elements: &mut [MaybeUninit<T>],
+        offset: usize,
+        lanes: &[T; WIDTH],
+    ) {
+        let (rows, _) = elements.as_chunks_mut::<N>();
+        // Of a length that the compiler knows.
+        if let Some(rows) = rows.first_chunk_mut::<WIDTH>() {
+            for lane in 0..WIDTH {
+                rows[lane][offset].write(lanes[lane]);
+            }
+            return;
+        }
+        for (row, lane) in rows.iter_mut().zip(lanes) {
+            row[offset].write(*lane);
+        }
+    }
+    match spot.width {
+        1 => each::<_, 1>(elements, 0, lanes),
+        2 => each::<_, 2>(elements, spot.offset, lanes),
+        3 => each::<_, 3>(elements, spot.offset, lanes),
+        4 => each::<_, 4>(elements, spot.offset, lanes),
+        width => unreachable!("rows of {width} numbers are put together"),
+    }
+}
+
+/// The pairing of an order: its rows are all components of the inputs, then of the gradients.
+struct Pairing<'a, F, D, const I: usize, const O: usize>(&'a F, PhantomData<D>);
+
+impl<F: Formula<I, O>, D: Order, const I: usize, const O: usize> Pairing<'_, F, D, I, O> {
+    /// Computes the results of numbers, of which `number` returns those of a row.
+    fn compute<R: Real>(&self, mut number: impl FnMut(usize) -> R) -> [D::Of<R>; O]
+    where
+        f64: Literal<R>,
+    {
+        let mut numbers = [D::filled(R::from(0.0)); I];
+        for component in 0..D::COUNT {
+            for input in 0..I {
+                numbers[input].as_mut()[component] = number(component * I + input);
+            }
+        }
+        let entries = self.0.entries(ONE);
+        D::call(self.0, &entries, Place(0), numbers)
+    }
+}
+
+impl<T, F, D, const I: usize, const O: usize> Replayed<T> for Pairing<'_, F, D, I, O>
+where
+    T: Element,
+    F: Formula<I, O>,
+    D: Order,
+{
+    fn record(&self, inputs: &[T]) -> Trace<T> {
+        Trace::of(&inputs[..D::COUNT * I], || {
+            let computed = self.compute(Recorded::<T>::Node);
+            // A gradient is multiplied by the component of its result that has all other directions.
+            let of_gradient = |row: usize| computed[row % O].as_ref()[D::COUNT - 1 - row / O];
+            (0..D::COUNT * O).map(of_gradient).collect::<Vec<_>>()
+        })
+    }
+}
