@@ -87,8 +87,8 @@ fn inverse<T: Real>(m: [T; 9]) -> [T; 9] {
 fn ranked<T: Real>(x: [T; 8], base: f64) -> T {
     let mut sum = T::from(0.0);
     for k in 0..8 {
-        let above = (0..8).filter(|other| x[*other] > x[k]).count();
-        sum += x[k] * x[k] * base.powi(above as i32);
+        let above = (0..8).map(|other| i32::from(x[other] > x[k])).sum();
+        sum += x[k] * x[k] * base.powi(above);
     }
     sum
 }
@@ -490,8 +490,8 @@ fn rows_in_many_courses_have_the_gradients_that_each_has_alone() {
         let alone = gradient(x.to_owned().insert_axis(Axis(0)));
         assert_eq!(together.row(row), alone.row(0), "row {row}");
         for k in 0..8 {
-            let above = x.iter().filter(|other| **other > x[k]).count();
-            let expected = 2.0 * x[k] * 1.25_f64.powi(above as i32);
+            let above = x.iter().map(|other| i32::from(*other > x[k])).sum();
+            let expected = 2.0 * x[k] * 1.25_f64.powi(above);
             assert!((alone[[0, k]] - expected).abs() < 1e-12, "row {row}");
         }
     }
