@@ -4,9 +4,10 @@
 //! the step before has left, the numbers of this step, and the numbers that are the same in each step. All axes but that
 //! of steps are *lanes*, which do not depend on each other: they run in vector registers, a block at a time, and on all
 //! threads. `loops` has the loops over steps and lanes that are compiled for a formula, of `forward` and `backward`;
-//! `replayed` has those for formulas of many numbers, with `sums` over lanes, and `slices` uses them where the tensors
-//! say how many; `source` reads arrays of any layout; `recurrence` has a scan on arrays, and `run` goes through time for
-//! it, forward and backward, whatever the formula is; `segments` are the parts of time that are computed again.
+//! `replayed` has those for formulas of many numbers, with `sums` over lanes: `slices` brings the components of an order
+//! into the rows of a replay, whether the type says how many numbers there are or the tensors; `source` reads arrays of
+//! any layout; `recurrence` has a scan on arrays, and `run` goes through time for it, forward and backward, whatever the
+//! formula is; `segments` are the parts of time that are computed again.
 //!
 //! # Memory
 //!

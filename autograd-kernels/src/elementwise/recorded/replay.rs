@@ -111,18 +111,23 @@ impl<T: Element> Replay<T> {
     /// Computes each lane from its own recording.
     #[cold]
     fn run_apart(&mut self, formula: &dyn Replayed<T>) {
-        let mut before: Option<(Vec<T>, Vec<T>)> = None;
+        // Not as numbers, among which 0 and -0 are equal.
+        let bits = |inputs: &[T]| -> Vec<u64> {
+            let bits = inputs.iter().map(|input| input.as_f64().to_bits());
+            bits.collect()
+        };
+        let mut before: Option<(Vec<u64>, Vec<T>)> = None;
         for lane in 0..WIDTH {
             let inputs = self.inputs_of(lane);
             let results = match before.take() {
                 // Lanes after the last one are the same.
-                Some((known, results)) if known == inputs => results,
+                Some((known, results)) if known == bits(&inputs) => results,
                 _ => self.results_of(&formula.record(&inputs), &inputs),
             };
             for (apart, result) in self.apart.iter_mut().zip(&results) {
                 apart.0[lane] = *result;
             }
-            before = Some((inputs, results));
+            before = Some((bits(&inputs), results));
         }
     }
 

@@ -66,11 +66,13 @@ impl<T: Element> Trace<T> {
         let is_live = self.live(wanted);
         let mut gradients = vec![T::zero(); self.nodes.len()];
         for (result, gradient) in self.results.iter().zip(of_results) {
-            gradients[*result] += *gradient;
+            if is_live[*result] {
+                gradients[*result] += *gradient;
+            }
         }
         for node in (self.inputs..self.nodes.len()).rev() {
             let gradient = gradients[node];
-            if !is_live[node] || gradient == T::zero() {
+            if gradient == T::zero() {
                 continue;
             }
             let slopes = self.slopes(node);
@@ -81,13 +83,6 @@ impl<T: Element> Trace<T> {
             }
         }
         gradients.truncate(self.inputs);
-        for (gradient, _) in gradients
-            .iter_mut()
-            .zip(&is_live)
-            .filter(|(_, live)| !**live)
-        {
-            *gradient = T::zero();
-        }
         gradients
     }
 

@@ -244,6 +244,12 @@ fn a_lane_has_the_same_gradients_from_its_own_recording() {
 }
 
 #[test]
+fn a_lane_of_minus_zero_is_not_that_of_zero() {
+    let found = values([&[0.0, -0.0]], |[x]| [(x + plain(x) * 0.0).recip()]);
+    assert_eq!(found[0][..2], [f64::INFINITY, f64::NEG_INFINITY]);
+}
+
+#[test]
 fn lanes_that_take_different_branches_are_found() {
     let branch = |[x]: [Recorded<f64>; 1]| [if x > 0.5 { x * 2.0 } else { x }];
     assert!(are_replayed([&[0.1, 0.2]], branch));
