@@ -91,7 +91,7 @@ impl std::error::Error for Diverged {}
 /// Two outputs of different ranks, of any element type, with a list, an optional input and values.
 struct Pair<T>(std::marker::PhantomData<T>);
 
-#[custom_function(gradcheck(parts = [[3], [3]], shift = [], scale = [3], power = 3, names = &["a", "b"]))]
+#[custom_function(gradcheck(parts = [[3], [3]], shift = [], scale = [3] in 0.3..0.8, power = 3, names = &["a", "b"]))]
 impl<T: Element> Pair<T> {
     #[forward(outputs(y, z, steps))]
     fn forward(
