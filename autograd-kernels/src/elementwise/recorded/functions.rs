@@ -73,6 +73,12 @@ impl<T: Element> Function<T> {
         self.runs[variables]
     }
 
+    /// Returns whether all loops are the same.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let key = |function: &Self| [0, 1, 2, 3].map(|variables| function.key(variables));
+        key(self) == key(other) && self.is_flat == other.is_flat
+    }
+
     /// Computes the slopes along all variables, of the numbers of one lane.
     pub(super) fn slopes<const N: usize>(&self, operands: [T; N]) -> [T; N] {
         let rows = operands.map(|operand| Row([operand; WIDTH]));

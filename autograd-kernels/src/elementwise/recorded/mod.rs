@@ -4,7 +4,7 @@
 //! A formula of many numbers, as with rows of states and weights, is recorded instead. It is called once, with the
 //! numbers of one lane ([`Recorded`]), which note their operations (`trace`). For gradients, the operations of a pass
 //! backward are appended (`reverse`), with the slopes that dual numbers have. Of these, a [`Program`](program::Program)
-//! is made once: what no result needs is dropped, and equal operations that do not depend on each other, such as those
+//! is made once (`known`): what no result needs is dropped, and equal operations that do not depend on each other, such as those
 //! of the rounds of a loop over a row, become one instruction. It is then replayed ([`Replay`]) for each row of lanes,
 //! as often as the formula takes the same branches: instruction by instruction, with vector registers.
 //!
@@ -13,6 +13,7 @@
 //! depends on the numbers alone, not on what was replayed before.
 
 mod functions;
+mod known;
 mod number;
 mod program;
 mod replay;

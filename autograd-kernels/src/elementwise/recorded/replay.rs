@@ -1,5 +1,8 @@
 //! Programs of a formula, for each course that lanes take through its branches.
 
+use std::rc::Rc;
+
+use super::known::program;
 use super::program::{Course, Program};
 use super::rows::{Row, WIDTH};
 use super::trace::Trace;
@@ -18,7 +21,7 @@ pub(crate) trait Replayed<T> {
 }
 
 /// What is computed of a formula.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
     /// The first results.
     Values(usize),
@@ -32,7 +35,7 @@ pub(crate) enum Wanted {
 #[derive(Debug)]
 pub struct Replay<T> {
     wanted: Wanted,
-    programs: Vec<Program<T>>,
+    programs: Vec<Rc<Program<T>>>,
     /// The program that has its constants in the rows; none if there are no programs.
     active: usize,
     rows: Vec<Row<T>>,
@@ -253,29 +256,14 @@ impl<T: Element> Replay<T> {
     }
 
     /// Makes the program of a trace the active one.
-    fn activate(&mut self, mut trace: Trace<T>) {
-        let has_branches = |program: &Program<T>| program.branches == trace.branches;
+    fn activate(&mut self, trace: Trace<T>) {
+        let has_branches = |program: &Rc<Program<T>>| program.branches == trace.branches;
         let known = self.programs.iter().position(has_branches);
         let index = known.unwrap_or_else(|| {
-            let results = match &self.wanted {
-                Wanted::Values(count) => {
-                    let results = trace.results[..*count].iter();
-                    results.map(|result| Some(*result)).collect()
-                }
-                Wanted::Gradients(wanted) => {
-                    let (of_inputs, results) = wanted.split_at(trace.inputs);
-                    let results = results.iter().zip(&trace.results);
-                    let results = results.map(|(is_wanted, node)| is_wanted.then_some(*node));
-                    let results: Vec<_> = results.collect();
-                    let mut gradients = trace.reverse(of_inputs);
-                    gradients.extend(results);
-                    gradients
-                }
-            };
             if self.programs.len() == MOST {
                 self.programs.clear();
             }
-            self.programs.push(Program::of(&trace, &results));
+            self.programs.push(program(trace, &self.wanted));
             self.programs.len() - 1
         });
         self.switch(index);

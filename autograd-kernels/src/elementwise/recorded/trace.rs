@@ -1,6 +1,7 @@
 //! The operations of a formula, as one lane computes them.
 
 use std::cell::RefCell;
+use std::mem;
 use std::thread::LocalKey;
 
 use super::functions::Function;
@@ -57,6 +58,24 @@ pub(super) enum Kind<T> {
     OfTwo(Function<T>),
     /// The slope of a function, which is the operand, along one of its own operands.
     Slope(usize),
+}
+
+impl<T: Element> PartialEq for Node<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.kind == other.kind && self.operands == other.operands
+    }
+}
+
+impl<T: Element> PartialEq for Kind<T> {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            // Not as numbers, among which 0 and -0 are equal.
+            (Self::Constant(x), Self::Constant(y)) => bits(*x) == bits(*y),
+            (Self::OfOne(f), Self::OfOne(g)) | (Self::OfTwo(f), Self::OfTwo(g)) => f.is_same(g),
+            (Self::Slope(x), Self::Slope(y)) => x == y,
+            _ => mem::discriminant(self) == mem::discriminant(other),
+        }
+    }
 }
 
 impl<T> Node<T> {
@@ -132,7 +151,7 @@ impl<T: Element> Trace<T> {
         let results = call();
         let mut trace = trace().with_borrow_mut(|trace: &mut Self| {
             let new = Self::new();
-            std::mem::replace(trace, new)
+            mem::replace(trace, new)
         });
         trace.results = results
             .into_iter()
@@ -191,7 +210,6 @@ impl<T: Element> Trace<T> {
             Recorded::Node(node) => return node,
             Recorded::Constant(value) => value,
         };
-        let bits = |value: T| value.as_f64().to_bits();
         let mut known = self.constants.iter();
         if let Some(&node) = known.find(|node| bits(self.values[**node]) == bits(value)) {
             return node;
@@ -233,6 +251,10 @@ impl<T: Element> Trace<T> {
         self.has_escaped |= matches!(number, Recorded::Node(_));
         self.value(number)
     }
+}
+
+fn bits<T: Element>(value: T) -> u64 {
+    value.as_f64().to_bits()
 }
 
 thread_local! {

@@ -249,6 +249,52 @@ fn a_lane_of_minus_zero_is_not_that_of_zero() {
     assert_eq!(found[0][..2], [f64::INFINITY, f64::NEG_INFINITY]);
 }
 
+/// More formulas than a thread keeps programs of, which differ in one thing each, in turns.
+#[test]
+fn the_program_of_a_call_is_not_that_of_a_similar_one() {
+    let x = [0.25, 0.5, -0.75, -0.0];
+    let of_x = |formula: &dyn Fn(Recorded<f64>) -> Recorded<f64>, expected: &dyn Fn(f64) -> f64| {
+        let found = values([&x], |[x]| [formula(x)]);
+        for lane in 0..WIDTH {
+            let expected = expected(x[lane % x.len()]);
+            assert_eq!(found[0][lane].to_bits(), expected.to_bits());
+        }
+    };
+    for _ in 0..3 {
+        for factor in (0..20).map(f64::from).chain([-0.0]) {
+            of_x(&|x| x * factor, &|x| x * factor);
+        }
+        of_x(&|x| x.floor(), &f64::floor);
+        of_x(&|x| x.abs(), &f64::abs);
+        of_x(&|x| x.powi(2), &|x| x * x);
+        of_x(&|x| x.powi(3), &|x| x * x * x);
+        of_x(&|x| 1.0 - x, &|x| 1.0 - x);
+        of_x(&|x| x - 1.0, &|x| x - 1.0);
+        of_x(&|x| if x < 0.5 { x } else { x }, &|x| x);
+        of_x(&|x| if x < 0.5 { -x } else { x }, &|x| {
+            if x < 0.5 { -x } else { x }
+        });
+        // A function and its gradient; the gradient with respect to one input, and to the other.
+        for wanted in [[true, true], [true, false], [false, true]] {
+            let gradients = Wanted::Gradients(wanted.to_vec());
+            let found = replayed(gradients, &[&[3.0], &[5.0], &[1.0]], |[x, y]| [x * y]);
+            let expected = [(5.0, wanted[0]), (3.0, wanted[1])];
+            let expected = expected.into_iter().filter(|(_, is_wanted)| *is_wanted);
+            assert!(
+                found
+                    .into_iter()
+                    .eq(expected.map(|(slope, _)| [slope; WIDTH]))
+            );
+        }
+        // Equal values, but only one has a derivative.
+        for (formula, slope) in [(Recorded::detach as fn(_) -> _, 0.0), (|x| x * 1.0, 1.0)] {
+            let gradients = Wanted::Gradients(vec![true]);
+            let found = replayed(gradients, &[&[3.0], &[1.0]], |[x]| [formula(x)]);
+            assert_eq!(found, [[slope; WIDTH]]);
+        }
+    }
+}
+
 #[test]
 fn lanes_that_take_different_branches_are_found() {
     let branch = |[x]: [Recorded<f64>; 1]| [if x > 0.5 { x * 2.0 } else { x }];
