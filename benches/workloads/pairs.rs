@@ -1,4 +1,5 @@
-//! pairs/gaussian: sums over 10,000 columns of a kernel in three dimensions, for 10,000 rows, as a function of pairs.
+//! pairs/gaussian and pairs/loop: sums over 10,000 columns of a kernel in three dimensions, for 10,000 rows, as a function of
+//! pairs: written out, and with a loop over the dimensions, whose derivatives are recorded.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -22,8 +23,30 @@ fn gaussian<T: Real>(#[row] x: [T; 3], #[column] y: [T; 3], #[column] b: T, widt
     (-(square(0) + square(1) + square(2)) / width).exp() * b
 }
 
+#[custom_function(pairs)]
+fn looped<T: Real>(#[row] x: [T; 3], #[column] y: [T; 3], #[column] b: T, width: f64) -> T {
+    let mut square = T::from(0.0);
+    for k in 0..3 {
+        square += (x[k] - y[k]) * (x[k] - y[k]);
+    }
+    (-square / width).exp() * b
+}
+
 pub fn run(filter: &Filter) {
-    if !filter.wants("pairs/gaussian") {
+    measure("pairs/gaussian", filter, |x, y, b| {
+        gaussian(x, y, b, f64::from(WIDTH))
+    });
+    measure("pairs/loop", filter, |x, y, b| {
+        looped(x, y, b, f64::from(WIDTH))
+    });
+}
+
+fn measure(
+    name: &str,
+    filter: &Filter,
+    function: fn(&Tensor2<f32>, &Tensor2<f32>, &Tensor1<f32>) -> Tensor1<f32>,
+) {
+    if !filter.wants(name) {
         return;
     }
     let points = |period: usize| {
@@ -39,8 +62,7 @@ pub fn run(filter: &Filter) {
     );
     let mut by_hand = ByHand::new(&x, &y, b);
     let ours = || {
-        let (forward, sums) =
-            timed(|| gaussian(&leaves[0], &leaves[1], &weights, f64::from(WIDTH)));
+        let (forward, sums) = timed(|| function(&leaves[0], &leaves[1], &weights));
         let (backward, ()) = timed(|| {
             let ones = Array1::ones(POINTS);
             sums.backward_with(ones).expect("the graph is whole");
@@ -66,7 +88,7 @@ pub fn run(filter: &Filter) {
         },
         || by_hand.run(),
     );
-    report_both("pairs/gaussian", ours, limit, ("ms", 1e6));
+    report_both(name, ours, limit, ("ms", 1e6));
 }
 
 /// Loops over rows and tiles of columns, with the gradients derived by hand, in buffers that are used again. Backward

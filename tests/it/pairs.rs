@@ -1,6 +1,7 @@
 //! `#[custom_function(pairs)]`: a formula of each row with each column.
 
 use pullback::functional::{Functional, vmap};
+use pullback::kernels::set_threads;
 use pullback::ndarray::{Array1, Array2, Axis, array, s};
 use pullback::prelude::*;
 
@@ -11,6 +12,45 @@ use crate::functions::panic_of;
 fn gaussian<T: Real>(#[row] x: [T; 3], #[column] y: [T; 3], #[column] b: T, width: f64) -> T {
     let square = |k: usize| (x[k] - y[k]) * (x[k] - y[k]);
     (-(square(0) + square(1) + square(2)) / width).exp() * b
+}
+
+/// The same in a loop: its derivatives are recorded.
+#[custom_function(pairs, gradcheck(x = [5, 3], y = [7, 3], b = [7], width = 2.0))]
+fn looped<T: Real>(#[row] x: [T; 3], #[column] y: [T; 3], #[column] b: T, width: f64) -> T {
+    let mut square = T::from(0.0);
+    for k in 0..3 {
+        square += (x[k] - y[k]).square();
+    }
+    (-square / width).exp() * b
+}
+
+/// A kernel of several heights that ends at a radius: rows of pairs in two courses.
+#[custom_function(
+    pairs,
+    outputs(heights, count),
+    gradcheck(x = [3, 4], y = [40, 4], radius = [] in 0.7..0.8, gain = [2])
+)]
+fn compact<T: Real>(#[row] x: [T; 4], #[column] y: [T; 4], radius: T, gain: [T; 2]) -> ([T; 2], T) {
+    let square: T = x.into_iter().zip(y).map(|(x, y)| (x - y).square()).sum();
+    let rest = radius - square;
+    if rest > 0.0 {
+        (gain.map(|gain| gain * rest.powi(3)), rest * rest * rest)
+    } else {
+        ([T::from(0.0); 2], T::from(0.0))
+    }
+}
+
+#[custom_function(pairs(reduce = log_sum_exp), gradcheck(query = [3, 8], key = [35, 8]))]
+fn attention<T: Real>(#[row] query: [T; 8], #[column] key: [T; 8]) -> T {
+    query.into_iter().zip(key).map(|(q, k)| q * k).sum()
+}
+
+#[custom_function(pairs(reduce = max), gradcheck(x = [4, 5], y = [3, 5]))]
+fn most_alike<T: Real>(#[row] x: [T; 5], #[column] y: [T; 5]) -> T {
+    -x.into_iter()
+        .zip(y)
+        .map(|(x, y)| (x - y).square())
+        .sum::<T>()
 }
 
 /// A sum of rows and a sum of numbers, with a number and a row for all pairs.
@@ -82,18 +122,34 @@ fn sums_have_the_derivatives_of_the_tape() {
             let second = grad(&again, all).unwrap();
             (sums, first, second)
         };
-        let (found, expected) = (
-            derivatives(gaussian(&x, &y, &b, 2.0)),
-            derivatives(on_the_tape(&x, &y, &b)),
-        );
-        near(&found.0, &expected.0);
-        near(&found.1.0, &expected.1.0);
-        near(&found.1.1, &expected.1.1);
-        near(&found.1.2, &expected.1.2);
-        near(&found.2.0, &expected.2.0);
-        near(&found.2.1, &expected.2.1);
-        near(&found.2.2, &expected.2.2);
+        let expected = derivatives(on_the_tape(&x, &y, &b));
+        for sums in [gaussian(&x, &y, &b, 2.0), looped(&x, &y, &b, 2.0)] {
+            let found = derivatives(sums);
+            near(&found.0, &expected.0);
+            near(&found.1.0, &expected.1.0);
+            near(&found.1.1, &expected.1.1);
+            near(&found.1.2, &expected.1.2);
+            near(&found.2.0, &expected.2.0);
+            near(&found.2.1, &expected.2.1);
+            near(&found.2.2, &expected.2.2);
+        }
     }
+}
+
+#[test]
+fn recorded_gradients_are_the_same_on_any_number_of_threads() {
+    let (x, y) = (points(200, 0), points(1100, 50));
+    let b = Tensor::from(Array1::from_shape_fn(1100, |i| number(i, 5)));
+    let gradients = |threads| {
+        set_threads(threads);
+        let (x, y) = grad(&looped(&x, &y, &b, 2.0).powi(2).sum(), (&x, &y)).unwrap();
+        [x, y].map(|gradient| gradient.to_array())
+    };
+    let one = gradients(1);
+    for threads in [2, 3] {
+        assert!(gradients(threads) == one, "{threads} threads");
+    }
+    set_threads(2);
 }
 
 #[test]

@@ -8,7 +8,8 @@ use super::groups::{MOST_AT_ONCE, OneGroup, group};
 use super::item::{Item, spots};
 use super::order::{AllInputs, First, Order, Second, Third, Variables};
 use super::recorded::Replay;
-use super::replayed::{MOST_DUAL, partials};
+use super::replayed::{MOST_DUAL, MOST_DUAL_OF_PAIRS, partials};
+use super::replayed_pairs::add_partials;
 use super::sides::{Outputs, PartialsOf, TileLoop};
 use super::tile::{Side, Tile};
 use super::work::{AllComponents, OneComponent, PartialWork, TangentWork, ValueWork};
@@ -137,7 +138,13 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: 
         F::IS_SUMMED
     }
 
-    fn add_pairs(&self, evaluation: Evaluation, wanted: Wanted, tile: Tile<'_, '_, T>) {
+    fn add_pairs(
+        &self,
+        evaluation: Evaluation,
+        wanted: Wanted,
+        tile: Tile<'_, '_, T>,
+        kept: &mut Option<Replay<T>>,
+    ) {
         let formula = &self.0;
         if const { !F::IS_SUMMED } {
             unreachable!("its results are not added");
@@ -146,13 +153,18 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: 
             (Evaluation::Values, _) if const { F::IS_SUMMED } => {
                 compiled(TileLoop::<_, _, Outputs, I, O, O>::new(formula, tile));
             }
+            (Evaluation::Partials { order: 1 }, _)
+                if const { F::IS_SUMMED && ORDER > 0 && Self::IS_REPLAYED } =>
+            {
+                add_partials(formula, kept, tile);
+            }
             (Evaluation::Partials { order: 1 }, Wanted::Group(index))
-                if const { F::IS_SUMMED && ORDER > 0 && I > 1 } =>
+                if const { F::IS_SUMMED && Self::DUAL > 0 && I > 1 } =>
             {
                 of_group::<F, _, I, O>(index, TileWork(formula, tile));
             }
             (Evaluation::Partials { order: 1 }, _)
-                if const { F::IS_SUMMED && ORDER > 0 && I <= MOST_AT_ONCE } =>
+                if const { F::IS_SUMMED && Self::DUAL > 0 && I <= MOST_AT_ONCE } =>
             {
                 let all = TileLoop::<_, _, PartialsOf<AllInputs>, I, O, I>::new(formula, tile);
                 compiled(all);
@@ -163,9 +175,15 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: 
 }
 
 impl<F: Formula<I, O>, const I: usize, const O: usize, const ORDER: usize> Blocks<F, I, O, ORDER> {
-    /// Whether derivatives are replayed. A formula with entries for each element is another one there; pairs are added in
-    /// their own loops.
-    const IS_REPLAYED: bool = I > MOST_DUAL && !F::OF_PAIRS && size_of::<F::Entries>() == 0;
+    /// Whether derivatives are replayed. A formula with entries for each element is another one there.
+    const IS_REPLAYED: bool = {
+        let most = if F::OF_PAIRS {
+            MOST_DUAL_OF_PAIRS
+        } else {
+            MOST_DUAL
+        };
+        (I > most || !F::IS_WRITTEN_OUT) && size_of::<F::Entries>() == 0
+    };
 
     /// The highest order of derivatives that dual numbers compute.
     const DUAL: usize = if Self::IS_REPLAYED { 0 } else { ORDER };

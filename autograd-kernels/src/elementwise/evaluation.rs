@@ -83,8 +83,14 @@ pub trait Loops<T: Element>: Send + Sync + sealed::Sealed {
     fn is_summed(&self) -> bool;
 
     /// Adds the results for some rows with the columns of a tile: values, or derivatives of the first order of a formula of
-    /// pairs.
-    fn add_pairs(&self, evaluation: Evaluation, wanted: Wanted, tile: Tile<'_, '_, T>);
+    /// pairs. What is `kept` is of the tiles before.
+    fn add_pairs(
+        &self,
+        evaluation: Evaluation,
+        wanted: Wanted,
+        tile: Tile<'_, '_, T>,
+        kept: &mut Option<Replay<T>>,
+    );
 }
 
 /// The results that loops write; empty where one is not wanted.

@@ -28,6 +28,10 @@ pub trait Formula<const I: usize, const O: usize>: Send + Sync {
     /// Whether there are loops that add its results for pairs.
     const IS_SUMMED: bool = false;
 
+    /// Whether the compiler makes vector code of its derivatives: there are no functions and loops over rows in it, which
+    /// it would leave as calls and loops.
+    const IS_WRITTEN_OUT: bool = true;
+
     /// Whether the inputs are angles, of which the formula has the sine or the cosine: loops may then tell the compiler
     /// that they are not large.
     const OF_ANGLE: bool = false;

@@ -62,7 +62,8 @@ pub(super) struct Spot {
     pub(super) width: usize,
 }
 
-const NOWHERE: Spot = Spot {
+/// The spot of a number that is an item: in the first slice.
+pub(super) const NUMBER: Spot = Spot {
     slice: 0,
     offset: 0,
     width: 1,
@@ -70,7 +71,7 @@ const NOWHERE: Spot = Spot {
 
 /// Returns the spots of all numbers.
 pub(super) const fn spots<const N: usize>(items: &[Item], are_pairs: bool) -> [Spot; N] {
-    let mut spots = [NOWHERE; N];
+    let mut spots = [NUMBER; N];
     let (mut item, mut start, mut slice) = (0, 0, 0);
     while item < items.len() {
         let (length, is_apart) = (items[item].numbers(), items[item].is_apart(are_pairs));
@@ -111,7 +112,7 @@ pub(super) const fn slices(items: &[Item], are_pairs: bool) -> usize {
 /// Returns the spots of some of these numbers, from `start` on, as if their slices were the first ones. There may be
 /// fewer numbers where the compiler only mentions a loop.
 pub(super) const fn part<const N: usize>(all: &[Spot], start: usize) -> [Spot; N] {
-    let mut spots = [NOWHERE; N];
+    let mut spots = [NUMBER; N];
     let mut number = 0;
     while number < N && start + number < all.len() {
         spots[number] = all[start + number];

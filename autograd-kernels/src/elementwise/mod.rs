@@ -15,9 +15,9 @@
 //! `each` has loops over the numbers of a formula, `sides` adds the results of pairs in registers.
 //!
 //! A pass that needs derivatives with respect to few inputs runs a loop for each *group* of them, with no other
-//! tangents. A group is never of two tensors, and is small enough for registers. A formula with more numbers than fit
-//! is [`recorded`], and differentiated in reverse (`replayed`); with entries for each element it is another formula for each,
-//! and differentiated by groups alone.
+//! tangents. A group is never of two tensors, and is small enough for registers. A formula with more numbers than fit, or
+//! that the compiler makes no vector code of, is [`recorded`], and differentiated in reverse (`replayed`, and for pairs
+//! `replayed_pairs`); with entries for each element it is another formula for each, and differentiated by groups alone.
 //!
 //! # Partial derivatives
 //!
@@ -56,6 +56,7 @@ mod pairs;
 mod prefetch;
 pub(crate) mod recorded;
 mod replayed;
+mod replayed_pairs;
 mod sides;
 pub(crate) mod terms;
 mod tile;

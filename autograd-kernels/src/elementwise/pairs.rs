@@ -19,6 +19,7 @@ use ndarray::{Array1, Array2, ArrayD, ArrayView2, ArrayViewD, Axis, IxDyn};
 use super::evaluate::{cycled, evaluate, items, runs};
 use super::evaluation::{BLOCK, Evaluation, LANES, Loops, Wanted};
 use super::item::Item;
+use super::recorded::Replay;
 use super::tile::{Side, TILE, Tile, WIDTH};
 use crate::element::Element;
 use crate::loops::axes::Axes;
@@ -210,6 +211,7 @@ impl<'a, T: Element> Work<'a, T> {
         tile: &Range<usize>,
         others: Range<usize>,
         results: &mut [T],
+        kept: &mut Option<Replay<T>>,
         mut reduce: impl FnMut(usize, &mut [T]),
     ) {
         let length = tile.len().next_multiple_of(LANES);
@@ -254,9 +256,8 @@ impl<'a, T: Element> Work<'a, T> {
                 })
                 .collect();
             for &run in &self.runs {
-                // Pairs are not replayed: nothing is kept.
                 self.function
-                    .run(self.evaluation, run, 0, &inputs, &mut written, &mut None);
+                    .run(self.evaluation, run, 0, &inputs, &mut written, kept);
             }
             reduce(other, results);
         }
@@ -271,6 +272,7 @@ impl<'a, T: Element> Work<'a, T> {
         first: usize,
         sums: &mut Sums<T>,
         parts: &mut [Vec<T>],
+        kept: &mut Option<Replay<T>>,
     ) {
         let length = tile.len().next_multiple_of(LANES);
         let numbers = self
@@ -303,7 +305,7 @@ impl<'a, T: Element> Work<'a, T> {
                 inputs: &inputs,
                 sums: &mut written,
             };
-            self.function.add_pairs(self.evaluation, run, tile);
+            self.function.add_pairs(self.evaluation, run, tile, kept);
         }
         let sums = sums.iter_mut().zip(parts);
         for (sum, part) in sums.filter(|(_, part)| !part.is_empty()) {
@@ -324,6 +326,7 @@ impl<'a, T: Element> Work<'a, T> {
                 Along::Others | Along::Neither => vec![T::zero(); stripe.len()],
             })
             .collect();
+        let mut kept = None;
         if self.are_added {
             let room = |along: &Along| match along {
                 Along::Tiles => Vec::new(),
@@ -331,7 +334,7 @@ impl<'a, T: Element> Work<'a, T> {
             };
             let mut parts: Vec<Vec<T>> = targets.iter().map(room).collect();
             self.for_each_part(&stripe, |tile, part| {
-                self.add(tile, part, stripe.start, &mut sums, &mut parts);
+                self.add(tile, part, stripe.start, &mut sums, &mut parts, &mut kept);
             });
             return sums;
         }
@@ -339,7 +342,7 @@ impl<'a, T: Element> Work<'a, T> {
         let mut of_part = results.clone();
         self.for_each_part(&stripe, |tile, part| {
             of_part.fill(T::zero());
-            self.tile(tile, part, &mut results, |other, results| {
+            self.tile(tile, part, &mut results, &mut kept, |other, results| {
                 let results = results.chunks_exact(TILE);
                 let all = results.zip(of_part.chunks_exact_mut(TILE)).zip(&mut sums);
                 for (((result, of_part), sum), along) in all.zip(&targets) {
@@ -530,7 +533,7 @@ impl<T: Element> Work<'_, T> {
             let mut columns = Vec::with_capacity(tiles.len());
             for (tile, mut of_tile) in tiles.iter().zip(of_tiles.columns_mut()) {
                 band.clear();
-                self.tile(tile, rows.clone(), &mut results, |_, results| {
+                self.tile(tile, rows.clone(), &mut results, &mut None, |_, results| {
                     band.extend_from_slice(&results[..tile.len()]);
                 });
                 let view = ArrayView2::from_shape((rows.len(), tile.len()), &band);

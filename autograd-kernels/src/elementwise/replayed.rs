@@ -17,6 +17,9 @@ use crate::loops::wide::{Loop, compiled};
 /// more, and takes long to compile.
 pub(super) const MOST_DUAL: usize = 6;
 
+/// The same of a formula of pairs, whose loop has more in registers: what is the same in a row is read once.
+pub(super) const MOST_DUAL_OF_PAIRS: usize = 8;
+
 /// Writes the derivatives of an order that are wanted.
 pub(super) fn partials<T, F, D, const I: usize, const O: usize>(
     formula: &F,
@@ -28,9 +31,9 @@ pub(super) fn partials<T, F, D, const I: usize, const O: usize>(
     F: Formula<I, O>,
     D: Order,
 {
-    let of_inputs = const { spots::<I>(F::INPUTS, false) };
-    let of_gradients = const { spots::<O>(F::OUTPUTS, false) };
-    let [own, outputs] = [F::INPUTS, F::OUTPUTS].map(|items| slices(items, false));
+    let of_inputs = const { spots::<I>(F::INPUTS, F::OF_PAIRS) };
+    let of_gradients = const { spots::<O>(F::OUTPUTS, F::OF_PAIRS) };
+    let [own, outputs] = [F::INPUTS, F::OUTPUTS].map(|items| slices(items, F::OF_PAIRS));
     let mut places = Vec::new();
     for (numbers, before) in [(&of_inputs[..], 0), (&of_gradients, own)] {
         for component in 0..D::COUNT {
@@ -43,7 +46,7 @@ pub(super) fn partials<T, F, D, const I: usize, const O: usize>(
     }
     let is_wanted = |spot: &Spot| !results[spot.slice].is_empty();
     let wanted: Vec<bool> = places.iter().map(is_wanted).collect();
-    let pairing = Pairing::<F, D, I, O>(formula, PhantomData);
+    let pairing = Pairing::<F, D, I, O>::new(formula);
     compiled(Work {
         formula: &pairing,
         places: &places,
@@ -98,7 +101,7 @@ impl<T: Element> Loop for Work<'_, '_, '_, T> {
 
 /// Reads a number of some elements. After the last one it is repeated, which takes the branches that it takes.
 #[inline(always)]
-fn load<T: Element>(elements: &[T], spot: Spot, to: &mut [T; WIDTH]) {
+pub(super) fn load<T: Element>(elements: &[T], spot: Spot, to: &mut [T; WIDTH]) {
     #[inline(always)]
     fn each<T: Element, const N: usize>(elements: &[T], offset: usize, to: &mut [T; WIDTH]) {
         let (rows, _) = elements.as_chunks::<N>();
@@ -153,9 +156,13 @@ fn store<T: Element>(elements: &mut [MaybeUninit<T>], spot: Spot, lanes: &[T; WI
 }
 
 /// The pairing of an order: its rows are all components of the inputs, then of the gradients.
-struct Pairing<'a, F, D, const I: usize, const O: usize>(&'a F, PhantomData<D>);
+pub(super) struct Pairing<'a, F, D, const I: usize, const O: usize>(&'a F, PhantomData<D>);
 
-impl<F: Formula<I, O>, D: Order, const I: usize, const O: usize> Pairing<'_, F, D, I, O> {
+impl<'a, F: Formula<I, O>, D: Order, const I: usize, const O: usize> Pairing<'a, F, D, I, O> {
+    pub(super) fn new(formula: &'a F) -> Self {
+        Self(formula, PhantomData)
+    }
+
     /// Computes the results of numbers, of which `number` returns those of a row.
     fn compute<R: Real>(&self, mut number: impl FnMut(usize) -> R) -> [D::Of<R>; O]
     where

@@ -253,6 +253,7 @@ pub(super) fn loops(
     let assertion = few_numbers(elementwise, p);
     let weights = pairs::weights(definition, elementwise, p);
     let sides = pairs::sides_of_formula(elementwise, p);
+    let written_out = written_out(elementwise);
     quote! {
         #assertion
 
@@ -262,6 +263,7 @@ pub(super) fn loops(
             #block
             #lists_of_items
             #sides
+            #written_out
 
             #[inline(always)]
             fn at<#real: #p::Real>(
@@ -284,6 +286,16 @@ pub(super) fn loops(
         #gradients
         #weights
     }
+}
+
+/// Generates the constant of a formula that is not written out.
+pub(super) fn written_out(elementwise: &Elementwise) -> Option<TokenStream> {
+    let is_recorded = !elementwise.is_written_out;
+    is_recorded.then(|| {
+        quote!(
+            const IS_WRITTEN_OUT: bool = false;
+        )
+    })
 }
 
 /// Generates the items of the inputs and of the outputs, where some are rows.
@@ -448,6 +460,7 @@ fn gradients_formula(
         quote!([#(#x,)* #(#g),*])
     };
     let items = lists_of_items(&of_both, &of_inputs, p);
+    let written_out = written_out(elementwise);
     let elements = local("elements");
     let note = local("note");
     let list = list_values(
@@ -461,6 +474,7 @@ fn gradients_formula(
         impl #p::Formula<#both, #inputs> for #name {
             type Entries = <#formula as #p::Formula<#inputs, #outputs>>::Entries;
             #items
+            #written_out
 
             #[inline(always)]
             fn entries(&self, #elements: #p::Elements) -> Self::Entries {

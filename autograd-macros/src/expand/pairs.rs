@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens as _, format_ident, quote};
 use syn::Ident;
 
-use super::elementwise::blocks;
+use super::elementwise::{self, blocks};
 use super::items::Items;
 use super::tokens::{local, number};
 use super::values::formula_name;
@@ -118,6 +118,7 @@ pub(super) fn weights(
     .map(local);
     let formula = formula.to_token_stream();
     let sides = sides(pairs, p);
+    let written_out = elementwise::written_out(elementwise);
     Some(quote! {
         struct #name(#formula);
 
@@ -127,6 +128,7 @@ pub(super) fn weights(
             const INPUTS: &'static [#p::Item] = #list;
             const SIDES: &'static [#p::Side] = &[#(#sides,)* #p::Side::Row];
             const IS_SUMMED: bool = true;
+            #written_out
 
             #[inline(always)]
             fn entries(&self, #elements: #p::Elements) -> Self::Entries {

@@ -121,11 +121,11 @@ fn begins_closure(tokens: &[TokenTree]) -> bool {
     }
 }
 
-fn is_keyword(word: &Ident) -> bool {
+pub(super) fn is_keyword(word: &Ident) -> bool {
     KEYWORDS.iter().any(|keyword| word == keyword)
 }
 
-fn is_mark(token: &TokenTree, sign: char) -> bool {
+pub(super) fn is_mark(token: &TokenTree, sign: char) -> bool {
     matches!(token, TokenTree::Punct(mark) if Punct::as_char(mark) == sign)
 }
 

@@ -59,6 +59,8 @@ pub(crate) struct Elementwise {
     pub(crate) replaced: Vec<Replaced>,
     /// What it is in each step, if it is a scan.
     pub(crate) scan: Option<Scan>,
+    /// Whether the compiler makes vector code of its derivatives: see `lower::written_out`.
+    pub(crate) is_written_out: bool,
 }
 
 /// Rows of numbers, by their length.

@@ -230,6 +230,7 @@ pub(super) fn read(
         },
         replaced,
         scan,
+        is_written_out: true,
     })
 }
 

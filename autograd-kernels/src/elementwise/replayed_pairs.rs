@@ -1,0 +1,135 @@
+//! The derivatives of formulas of many numbers, added for the pairs of a tile: replayed for one row and some columns at a time.
+
+use super::formula::Formula;
+use super::item::{NUMBER, of_numbers};
+use super::order::First;
+use super::recorded::{Replay, Replayed, Row, WIDTH, Wanted};
+use super::replayed::{Pairing, load};
+use super::tile::{self, Side, Tile};
+use crate::element::Element;
+use crate::loops::wide::{Loop, compiled};
+
+/// The number of sums of a row of a tile.
+const SUMS: usize = tile::WIDTH;
+
+/// Adds the derivatives of the first order that are wanted, for the pairs of a tile.
+pub(super) fn add_partials<T, F, const I: usize, const O: usize>(
+    formula: &F,
+    kept: &mut Option<Replay<T>>,
+    tile: Tile<'_, '_, T>,
+) where
+    T: Element,
+    F: Formula<I, O>,
+{
+    let pairing = Pairing::<F, First, I, O>::new(formula);
+    compiled(TileWork {
+        formula: &pairing,
+        sides: &const { of_numbers::<_, I>(F::INPUTS, F::SIDES, Side::All) },
+        kept,
+        tile,
+    });
+}
+
+/// The loop over the pairs of a tile.
+struct TileWork<'a, 'b, 'c, T> {
+    formula: &'a dyn Replayed<T>,
+    /// Those of the inputs. Gradients have a number for each row.
+    sides: &'a [Side],
+    kept: &'a mut Option<Replay<T>>,
+    tile: Tile<'b, 'c, T>,
+}
+
+impl<T: Element> Loop for TileWork<'_, '_, '_, T> {
+    #[inline(always)]
+    fn run(self) {
+        let Tile {
+            rows,
+            columns,
+            inputs,
+            sums,
+        } = self.tile;
+        let replay = self.kept.get_or_insert_with(|| {
+            let is_wanted = |place| {
+                sums.get(place)
+                    .is_some_and(|sum: &&mut [T]| !sum.is_empty())
+            };
+            let wanted = (0..inputs.len()).map(is_wanted).collect();
+            Replay::new(Wanted::Gradients(wanted), inputs.len(), inputs.len())
+        });
+        let is_column = |place: usize| self.sides.get(place) == Some(&Side::Column);
+        // Of each result that is wanted, in rows of lanes: of the columns, or of one row.
+        let mut own: Vec<Vec<Row<T>>> = Vec::with_capacity(sums.len());
+        for (place, sum) in sums.iter().enumerate() {
+            let count = match sum.is_empty() {
+                true => 0,
+                false if is_column(place) => columns.div_ceil(WIDTH),
+                false => SUMS / WIDTH,
+            };
+            own.push(vec![Row([T::zero(); WIDTH]); count]);
+        }
+        for row in rows.clone() {
+            for place in (0..inputs.len()).filter(|place| !is_column(*place)) {
+                let elements = inputs[place];
+                let element = elements[if elements.len() == 1 { 0 } else { row }];
+                replay.input(place).fill(element);
+            }
+            for start in (0..columns).step_by(WIDTH) {
+                for place in (0..self.sides.len()).filter(|place| is_column(*place)) {
+                    let (rest, lanes) = (&inputs[place][start..], replay.input(place));
+                    match rest.first_chunk() {
+                        Some(all) => *lanes = *all,
+                        None => load(rest, NUMBER, lanes),
+                    }
+                }
+                replay.run(self.formula);
+                let count = (columns - start).min(WIDTH);
+                for (place, own) in own.iter_mut().enumerate() {
+                    if own.is_empty() {
+                        continue;
+                    }
+                    let index = start / WIDTH;
+                    let index = if is_column(place) {
+                        index
+                    } else {
+                        index % own.len()
+                    };
+                    add(&mut own[index], replay.result(place), count);
+                }
+            }
+            for (place, sum) in sums.iter_mut().enumerate() {
+                if !is_column(place) && !sum.is_empty() {
+                    let sum = &mut sum[(row - rows.start) * SUMS..][..SUMS];
+                    for (sum, own) in sum.chunks_exact_mut(WIDTH).zip(&mut own[place]) {
+                        sum.copy_from_slice(&own.0);
+                        own.0.fill(T::zero());
+                    }
+                }
+            }
+        }
+        for (place, sum) in sums.iter_mut().enumerate() {
+            if is_column(place) {
+                let own = own[place].iter().flat_map(|own| &own.0);
+                for (sum, own) in sum.iter_mut().zip(own) {
+                    *sum += *own;
+                }
+            }
+        }
+    }
+}
+
+/// Adds the first lanes.
+#[inline(always)]
+fn add<T: Element>(sums: &mut Row<T>, lanes: &[T; WIDTH], count: usize) {
+    // A sum beside the lanes, else the compiler does not know that they are not the same.
+    let mut found = *sums;
+    if count == WIDTH {
+        for lane in 0..WIDTH {
+            found.0[lane] += lanes[lane];
+        }
+    } else {
+        for (sum, lane) in found.0.iter_mut().zip(lanes).take(count) {
+            *sum += *lane;
+        }
+    }
+    *sums = found;
+}

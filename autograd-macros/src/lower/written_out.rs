@@ -1,0 +1,207 @@
+//! Finds the formulas whose gradients the compiler may not make vector code of.
+//!
+//! Where numbers carry derivatives, the compiler leaves a function that is not small a function of its own, a loop over
+//! a row a loop, and what the standard library does with closures a call for each: a gradient then takes ten to eighty
+//! times as long as the formula. Such formulas are recorded and replayed, which takes the same time however they are
+//! written. Those that are *written out*, as operators and methods of numbers, are loops of the compiler: half of that time.
+
+use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
+
+use super::closures::{is_keyword, is_mark};
+use crate::model::Elementwise;
+use crate::uses::rebinds;
+
+/// The methods that loops have in one piece: those of `Real`, and of values.
+#[rustfmt::skip]
+const METHODS: [&str; 49] = [
+    "abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "clamp", "cos", "cosh", "detach",
+    "elu", "erf", "exp", "exp_m1", "floor", "gelu", "gelu_tanh", "hypot", "leaky_relu", "len", "ln", "ln_1p", "max",
+    "min", "mul_add", "normal_cdf", "normal_pdf", "powf", "powi", "recip", "relu", "round", "round_ties_even", "rsqrt",
+    "sigmoid", "signum", "silu", "sin", "sinh", "softplus", "sqrt", "square", "tan", "tanh", "to_owned",
+];
+
+/// Returns whether the body of a formula is written out: without calls of other functions than closures of its own, and
+/// where there are rows without loops. What is called on values alone is not differentiated.
+pub(super) fn is_written_out(body: &TokenStream, elementwise: &Elementwise) -> bool {
+    let body = Body { body, elementwise };
+    body.are_written_out(body.body.clone())
+}
+
+struct Body<'a> {
+    body: &'a TokenStream,
+    elementwise: &'a Elementwise,
+}
+
+impl Body<'_> {
+    fn are_written_out(&self, tokens: TokenStream) -> bool {
+        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+        let mut places = 0..tokens.len();
+        places.all(|place| match &tokens[place] {
+            TokenTree::Group(inner) => self.are_written_out(inner.stream()),
+            TokenTree::Ident(word) if self.is_loop(word) => false,
+            TokenTree::Ident(word) => match &tokens[place + 1..] {
+                [TokenTree::Group(arguments), ..]
+                    if arguments.delimiter() == Delimiter::Parenthesis =>
+                {
+                    self.is_in_the_loop(word, &tokens[..place], arguments)
+                }
+                // `sum::<T>(…)`
+                [first, second, third, ..] => {
+                    !(is_mark(first, ':') && is_mark(second, ':') && is_mark(third, '<'))
+                }
+                _ => true,
+            },
+            _ => true,
+        })
+    }
+
+    /// Returns whether a word makes a loop over rows, or a function.
+    fn is_loop(&self, word: &Ident) -> bool {
+        let is_loop = ["for", "while", "loop"].iter().any(|key| word == key);
+        word == "fn" || is_loop && self.elementwise.has_rows()
+    }
+
+    /// Returns whether what a word calls, after these tokens, is part of the loop.
+    fn is_in_the_loop(&self, word: &Ident, before: &[TokenTree], arguments: &Group) -> bool {
+        let text = word.to_string();
+        if text.starts_with(char::is_uppercase) || is_keyword(word) {
+            return true;
+        }
+        match before {
+            [.., of, dot] if is_mark(dot, '.') && !is_mark(of, '.') => {
+                METHODS.iter().any(|method| word == method) || self.is_value(of)
+            }
+            // `T::from(…)`, `f64::sqrt(…)`, but not `crate::T::from(…)`.
+            [outer @ .., TokenTree::Ident(of), first, second]
+                if is_mark(first, ':') && is_mark(second, ':') =>
+            {
+                let is_whole = !outer.last().is_some_and(|token| is_mark(token, ':'));
+                let is_number = *of == self.elementwise.number || of == "f64" || of == "f32";
+                is_whole && is_number || self.are_values(arguments.stream())
+            }
+            _ => {
+                let is_own = rebinds(self.body, &text);
+                is_own || self.are_values(arguments.stream())
+            }
+        }
+    }
+
+    fn are_values(&self, tokens: TokenStream) -> bool {
+        tokens.into_iter().all(|token| match &token {
+            TokenTree::Group(inner) => self.are_values(inner.stream()),
+            TokenTree::Ident(_) => self.is_value(&token),
+            TokenTree::Literal(_) => true,
+            TokenTree::Punct(mark) => mark.as_char() != '|',
+        })
+    }
+
+    fn is_value(&self, token: &TokenTree) -> bool {
+        let TokenTree::Ident(word) = token else {
+            return false;
+        };
+        let is_known = self.elementwise.values.iter().any(|(name, _)| name == word);
+        is_known && !rebinds(self.body, &word.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use quote::quote;
+    use syn::parse_quote;
+
+    use super::*;
+    use crate::model::Row;
+
+    /// Returns whether the body is written out, in a formula of numbers and in one of rows, with the value `width`.
+    fn written_out(body: &TokenStream) -> [bool; 2] {
+        [None, Some(Row::Slice)].map(|row| {
+            let formula = Elementwise {
+                formula: parse_quote!(fn f<T: Real>(x: T, width: f64) -> T),
+                number: parse_quote!(T),
+                inputs: vec![parse_quote!(x)],
+                rows: vec![row],
+                differentiable: vec![true],
+                values: vec![(parse_quote!(width), parse_quote!(f64))],
+                entries: Vec::new(),
+                outputs: vec![None],
+                returned: Vec::new(),
+                pairs: None,
+                order: 2,
+                replaced: Vec::new(),
+                scan: None,
+                is_written_out: true,
+            };
+            is_written_out(body, &formula)
+        })
+    }
+
+    #[test]
+    fn what_the_compiler_makes_one_loop_of() {
+        for body in [
+            quote!((x * 2.0).exp() + T::from(0.5) * f64::sqrt(width)),
+            quote!(let square = |k: usize| x[k] * x[k]; (square(0) + square(1)).sqrt()),
+            quote!(if (x > 0.0) { (x, y) } else { Some(x).unwrap }),
+            quote!(match (x > y) {
+                true => Kind::Wide(x),
+                _ => x,
+            }),
+            quote!(x * width.sign() + T::from(heights(width, 2.0 * width)[1] + kernels::width())),
+            quote!(let f = move |x: T| x; return (f(x))),
+        ] {
+            assert_eq!(written_out(&body), [true, true], "{body}");
+        }
+    }
+
+    #[test]
+    fn what_it_leaves_as_calls_and_loops() {
+        for body in [
+            quote!(cdf(x)),
+            quote!(cdf(width, x)),
+            quote!(let width = x * width; width.turned()),
+            quote!(if x > 0.0 { -cdf(x) } else { x }),
+            quote!(math::cdf(x)),
+            quote!(crate::T::cdf(x)),
+            quote!(::math::cdf(x)),
+            quote!(Gelu::formula(x)),
+            quote!(std::array::from_fn(|k| x[k])),
+            quote!(cdf::<T>(x)),
+            quote!(x.map(|x| x.exp())),
+            quote!(x.into_iter().sum::<T>()),
+            quote!(q.turned(v)[0]),
+            quote!(
+                fn cdf<R: Real>(x: R) -> R {
+                    x
+                },
+                cdf(x)
+            ),
+        ] {
+            assert_eq!(written_out(&body), [false, false], "{body}");
+        }
+        for body in [
+            quote!(for k in 0..3 { sum += x[k]; } sum),
+            quote!(while x > 1.0 { x /= 2.0; } x),
+        ] {
+            assert_eq!(written_out(&body), [true, false], "{body}");
+        }
+    }
+
+    #[test]
+    fn all_functions_of_numbers_are_known() {
+        let path = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../autograd-kernels/src/element/real.rs"
+        );
+        let source = std::fs::read_to_string(path).unwrap();
+        let all = source.split("pub trait Real").nth(1).unwrap();
+        let all = all.split("\n}").next().unwrap();
+        let methods = all.lines().filter_map(|line| line.strip_prefix("    fn "));
+        let methods: Vec<&str> = methods
+            .map(|line| line.split('(').next().unwrap())
+            .collect();
+        assert!(methods.len() > 40, "{methods:?}");
+        for method in methods {
+            let name = method.split('<').next().unwrap();
+            assert!(METHODS.contains(&name), "{name}");
+        }
+    }
+}
