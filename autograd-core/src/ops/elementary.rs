@@ -184,7 +184,7 @@ elementary! {
     /// assert!((x.grad().unwrap()[0] - 1.0 / 0.75_f64).abs() < 1e-15);
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    Acosh::acosh(x) = x.acosh(), slope: ((x - T::one()) * (x + T::one())).rsqrt();
+    Acosh::acosh(x) = x.acosh(), slope: (x - T::one()).rsqrt() * (x + T::one()).rsqrt();
     math(r"\frac{\mathrm{d}}{\mathrm{d}x} \operatorname{arcosh} x = \frac{1}{\sqrt{x^2 - 1}}"),
     check(x = [2, 3] in 1.2..3.0);
 }

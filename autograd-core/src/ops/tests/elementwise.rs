@@ -362,6 +362,21 @@ fn second_derivatives_of_arcs_are_exact_near_0() {
 }
 
 #[test]
+fn the_second_derivative_of_acosh_has_its_limits() {
+    let limits = [(1.0, f64::NEG_INFINITY), (1e200, 0.0), (f64::INFINITY, 0.0)];
+    for (x, limit) in limits {
+        let point = Tensor::from(array![x]).set_requires_grad(true);
+        let (first,) = Grad::of(&point.acosh().sum())
+            .create_graph(true)
+            .run((&point,))
+            .unwrap();
+        assert!(!first.to_array()[0].is_nan(), "at {x}");
+        let (second,) = grad(&first.sum(), (&point,)).unwrap();
+        assert_eq!(second.to_array(), array![limit], "at {x}");
+    }
+}
+
+#[test]
 fn the_gradient_of_a_cast_has_the_type_of_its_input() -> Result<(), Error> {
     let x = Tensor::from(array![0.5_f32, -2.0]).set_requires_grad(true);
     let y = x.cast::<f64>();
