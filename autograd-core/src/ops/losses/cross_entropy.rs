@@ -232,10 +232,7 @@ fn by_row<T: Element>(
     labels: &[usize],
     options: CrossEntropyOptions,
 ) -> Tensor2<T> {
-    let g = match labels::counted(labels, options.ignore_index) {
-        Some(counted) => g * counted,
-        None => g.clone(),
-    };
+    let g = labels::counted(g, labels, options.ignore_index);
     g.expand::<Ix2>(Axes::one(Axis(1)), x.shape()) * x
 }
 

@@ -1,7 +1,8 @@
 //! Labels: the index of a class for each row.
 
-use ndarray::Array1;
+use ndarray::{Array1, Ix0};
 
+use crate::ops::zeros;
 use crate::{Element, kernels, tensor::Tensor1};
 
 /// Checks that there is a label for each row of a matrix of `shape`, and that it is a class or ignored.
@@ -24,22 +25,18 @@ pub(super) fn check(name: &str, shape: &[usize], labels: &[usize], ignore_index:
     }
 }
 
-/// Returns 1 for each label that counts and 0 for those that are ignored; `None` if all count.
+/// Returns x where the label counts, and 0 where it is ignored, even if x is infinite or NaN there.
+#[track_caller]
 pub(super) fn counted<T: Element>(
+    x: &Tensor1<T>,
     labels: &[usize],
     ignore_index: Option<usize>,
-) -> Option<Tensor1<T>> {
-    let ignored = ignore_index.filter(|ignored| labels.contains(ignored))?;
-    let count = |&label: &usize| {
-        if label == ignored {
-            T::zero()
-        } else {
-            T::one()
-        }
+) -> Tensor1<T> {
+    let Some(ignored) = ignore_index.filter(|ignored| labels.contains(ignored)) else {
+        return x.clone();
     };
-    Some(Tensor1::from(
-        labels.iter().map(count).collect::<Array1<T>>(),
-    ))
+    let counts: Array1<bool> = labels.iter().map(|&label| label != ignored).collect();
+    x.where_(&counts, &zeros::<T, Ix0>(&[]))
 }
 
 /// Returns how many labels count.

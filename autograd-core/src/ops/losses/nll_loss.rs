@@ -44,10 +44,8 @@ impl<T: Element> NllLoss<T> {
             return zeros(shape_x);
         }
         let classes = classes(labels, ignore_index);
-        match labels::counted(labels, ignore_index) {
-            Some(counted) => scatter(&-(grad_losses * counted), &classes, axes(), shape_x),
-            None => scatter(&-grad_losses, &classes, axes(), shape_x),
-        }
+        let counted = labels::counted(grad_losses, labels, ignore_index);
+        scatter(&-counted, &classes, axes(), shape_x)
     }
 
     #[jvp]
@@ -56,10 +54,7 @@ impl<T: Element> NllLoss<T> {
             return zeros(&[labels.len()]);
         }
         let picked: Tensor1<T> = gather(tangent_x, &classes(labels, ignore_index), axes());
-        match labels::counted(labels, ignore_index) {
-            Some(counted) => -(picked * counted),
-            None => -picked,
-        }
+        -labels::counted(&picked, labels, ignore_index)
     }
 }
 

@@ -4,7 +4,7 @@ use ndarray::{Array1, Array2, Axis, array};
 
 use super::{SHAPES, assert_close, leaf, matrix, numbers};
 use crate::ops::{CrossEntropyOptions, Reduction};
-use crate::{Tensor, Tensor2, TensorD, grad};
+use crate::{Grad, Tensor, Tensor2, TensorD, grad};
 
 /// Against predictions and targets of every shape, that are never equal.
 #[track_caller]
@@ -160,6 +160,23 @@ fn impossible_and_certain_classes() {
     assert_eq!(gradient.to_array().row(2), array![0.0, 0.0, 0.0]);
     let none = x.cross_entropy_opts(&[9, 9, 9], Reduction::Mean, options);
     assert!(none.item().is_nan());
+}
+
+#[test]
+fn rows_that_do_not_count_have_no_gradient_where_the_mean_is_nan() {
+    let logits = logits();
+    let (labels, ignored) = ([9; 3], Some(9));
+    let nll_loss = logits.nll_loss(&labels, ignored, Reduction::Mean);
+    let smooth = options(0.3, ignored);
+    let cross_entropy = logits.cross_entropy_opts(&labels, Reduction::Mean, smooth);
+    let zeros = Array2::zeros((3, 4));
+    let (gradient,) = grad(&nll_loss, (&logits,)).unwrap();
+    assert_eq!(gradient.to_array(), zeros);
+    let pass = Grad::of(&cross_entropy).create_graph(true);
+    let (gradient,) = pass.run((&logits,)).unwrap();
+    assert_eq!(gradient.to_array(), zeros);
+    let (second,) = grad(&gradient.sum(), (&logits,)).unwrap();
+    assert_eq!(second.to_array(), zeros);
 }
 
 #[test]
