@@ -29,7 +29,11 @@ impl<T: Element, D: Dimension> BceWithLogits<T, D> {
             &x,
             &target,
             #[inline(always)]
-            |x, target| kernels::softplus(x) - x * target,
+            |x, target| {
+                // −x · target or, where x is positive, x · (1 − target): no difference of large numbers is small.
+                let side = if x > T::zero() { T::one() } else { T::zero() };
+                kernels::softplus(-x.abs()) + x * (side - target)
+            },
         )
     }
 

@@ -180,6 +180,29 @@ fn rows_that_do_not_count_have_no_gradient_where_the_mean_is_nan() {
 }
 
 #[test]
+fn a_certain_and_correct_prediction_has_a_small_loss() {
+    for x in [1.0_f64, 12.0, 20.0, 50.0] {
+        let loss = |x, target| Tensor::from(array![x]).bce_with_logits_unreduced(&target);
+        let expected = (-x).exp().ln_1p();
+        for loss in [
+            loss(x, Tensor::from(array![1.0])),
+            loss(-x, Tensor::from(array![0.0])),
+        ] {
+            assert!((loss.item() / expected - 1.0).abs() < 1e-14, "{x}");
+        }
+    }
+    // The target is not certain: x · (1 − target) is most of the loss.
+    let (x, target) = (30.0_f64, 1.0 - 1e-12);
+    let loss =
+        Tensor::from(array![x]).bce_with_logits(&Tensor::from(array![target]), Reduction::Sum);
+    let expected = x * (1.0 - target) + (-x).exp().ln_1p();
+    assert!((loss.item() / expected - 1.0).abs() < 1e-14);
+    let wrong =
+        Tensor::from(array![f64::INFINITY]).bce_with_logits_unreduced(&Tensor::from(array![0.0]));
+    assert_eq!(wrong.item(), f64::INFINITY);
+}
+
+#[test]
 fn mistakes_are_reported_at_the_callers_line() {
     let (x, y) = (logits(), Tensor::from(Array2::<f64>::zeros((3, 1))));
     let negative = options(-0.1, None);
