@@ -262,6 +262,11 @@ impl<R: Real, const N: usize> sealed::Sealed for Dual<R, N> {
         });
         self
     }
+
+    #[inline(always)]
+    fn within_one(self) -> Self {
+        chain!(self, self.value.within_one(), self.value * -2.0)
+    }
 }
 
 impl<R: Real, const N: usize> From<f64> for Dual<R, N> {
@@ -605,12 +610,12 @@ impl<R: Real, const N: usize> Real for Dual<R, N> {
 
     #[inline(always)]
     fn asin(self) -> Self {
-        chain!(self, self.value.asin(), within_one(self.value).rsqrt())
+        chain!(self, self.value.asin(), self.value.within_one().rsqrt())
     }
 
     #[inline(always)]
     fn acos(self) -> Self {
-        chain!(self, self.value.acos(), -within_one(self.value).rsqrt())
+        chain!(self, self.value.acos(), -self.value.within_one().rsqrt())
     }
 
     #[inline(always)]
@@ -672,7 +677,7 @@ impl<R: Real, const N: usize> Real for Dual<R, N> {
 
     #[inline(always)]
     fn atanh(self) -> Self {
-        chain!(self, self.value.atanh(), within_one(self.value).recip())
+        chain!(self, self.value.atanh(), self.value.within_one().recip())
     }
 
     #[inline(always)]
@@ -774,10 +779,4 @@ impl<R: Real, const N: usize> Real for Dual<R, N> {
         let smaller = if is_first { this } else { other };
         if this == other { shared } else { smaller }
     }
-}
-
-/// Returns 1 − x², exact near −1 and 1.
-#[inline(always)]
-fn within_one<R: Real>(x: R) -> R {
-    (-x + 1.0) * (x + 1.0)
 }

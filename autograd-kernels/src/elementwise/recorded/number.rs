@@ -52,6 +52,26 @@ fn constant<T: Element>(value: T) -> Dual<T::Number, 0> {
     Dual::constant(T::Number::of(value))
 }
 
+/// The functions of one number.
+macro_rules! functions {
+    ($is_flat:literal: $($name:ident)*) => {$(
+        fn $name(self) -> Self {
+            struct Named;
+
+            impl OfOne for Named {
+                const IS_FLAT: bool = $is_flat;
+
+                #[inline(always)]
+                fn at<R: Real>(x: R, _parameter: i32) -> R {
+                    x.$name()
+                }
+            }
+
+            self.one::<Named>(0)
+        }
+    )*};
+}
+
 impl<T: Element> sealed::Sealed for Recorded<T> {
     fn is_zero(&self) -> bool {
         self.compare(Comparison::Equal, Self::from(0.0))
@@ -69,6 +89,8 @@ impl<T: Element> sealed::Sealed for Recorded<T> {
     fn pulled(self, slope: Self) -> Self {
         Self::operation([self, slope], || Kind::Pulled, |[x, y]| pulled(x, y))
     }
+
+    functions!(false: within_one);
 }
 
 impl<T: Element> From<f64> for Recorded<T> {
@@ -224,26 +246,6 @@ macro_rules! compared {
 
 compared!(Self, |other| *other);
 compared!(f64, |other| Self::from(*other));
-
-/// The functions of one number.
-macro_rules! functions {
-    ($is_flat:literal: $($name:ident)*) => {$(
-        fn $name(self) -> Self {
-            struct Named;
-
-            impl OfOne for Named {
-                const IS_FLAT: bool = $is_flat;
-
-                #[inline(always)]
-                fn at<R: Real>(x: R, _parameter: i32) -> R {
-                    x.$name()
-                }
-            }
-
-            self.one::<Named>(0)
-        }
-    )*};
-}
 
 /// The functions of two.
 macro_rules! functions_of_two {

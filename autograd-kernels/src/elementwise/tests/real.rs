@@ -214,6 +214,19 @@ fn second_derivatives_of_powers_are_symmetric() {
     }
 }
 
+/// The second derivatives are x / (1 − x²)^1.5, its opposite, and 2x / (1 − x²)².
+#[test]
+fn second_derivatives_of_arcs_are_exact_near_0() {
+    let functions: [fn(Twice) -> Twice; 3] = [Twice::asin, Twice::acos, Twice::atanh];
+    let factors = [1.0, -1.0, 2.0];
+    for x in [1e-3, 1e-8, -1e-20] {
+        for (f, factor) in functions.into_iter().zip(factors) {
+            let second = hessian(|x, _| f(x), x, 0.0)[0][0];
+            assert!((second / (factor * x) - 1.0).abs() < 1e-5, "at {x}");
+        }
+    }
+}
+
 #[test]
 fn far_out_derivatives_are_finite() {
     for (x, expected) in [(1e200, 1.0), (-1e200, 0.0), (1e3, 1.0), (-1e3, 0.0)] {
