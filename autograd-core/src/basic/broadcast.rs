@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension, IxDyn};
 
+use crate::kernels::checks::has_rank;
 use crate::{Element, custom_function, kernels, tensor::Tensor};
 
 /// A tensor repeated along axes of length 1 and along new axes in front, without a copy.
@@ -24,6 +25,7 @@ impl<T: Element, D: Dimension, E: Dimension> BroadcastTo<T, D, E> {
             "broadcast_to of a tensor of shape {:?} to {shape:?}: the lengths do not fit",
             x.shape()
         );
+        has_rank::<E>("broadcast_to", x.shape(), shape.len());
         // INVARIANT: it was just checked.
         x.part(|view| view.broadcast(IxDyn(shape)).expect("fits"))
     }
@@ -47,6 +49,7 @@ impl<T: Element, D: Dimension, E: Dimension> SumTo<T, D, E> {
     #[forward]
     #[track_caller]
     pub fn forward(x: ArrayView<T, D>, shape: &[usize]) -> Array<T, E> {
+        has_rank::<E>("sum_to", x.shape(), shape.len());
         kernels::sum_to(&x, shape)
     }
 

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use ndarray::{Array1, Array2, Axis, Ix2, IxDyn, NewAxis, Slice, arr2, array, s};
+use ndarray::{Array1, Array2, Axis, Ix1, Ix2, IxDyn, NewAxis, Slice, arr2, array, s};
 
 use super::{SHAPES, leaf, panic_line, unary};
 use crate::foreign::panic_text;
@@ -259,6 +259,8 @@ fn mistakes_in_shapes_and_axes_are_reported_at_the_callers_line() {
         x.pad(&[(1, 1)], 0.0) => "pad of a tensor of shape [2, 3] by [(1, 1)]: each axis needs two widths";
         x.pad(&[(usize::MAX, 1), (0, 0)], 0.0) => "an array of shape [18446744073709551615, 3] is larger than any memory";
         row.roll(Axis(1), 1) => "roll of a tensor of shape [3]: there is no axis 1";
+        row.broadcast_to::<Ix1>(&[2, 3]) => "broadcast_to of a tensor of shape [3]: the result has rank 2, which is not that of its type";
+        x.sum_to::<Ix2>(&[3]) => "sum_to of a tensor of shape [2, 3]: the result has rank 1, which is not that of its type";
     }
 }
 
