@@ -44,7 +44,8 @@ pub(super) fn partials<T, F, D, const I: usize, const O: usize>(
             }));
         }
     }
-    let is_wanted = |spot: &Spot| !results[spot.slice].is_empty();
+    // There are fewer results where they are tangents: of one input and one output.
+    let is_wanted = |spot: &Spot| results.get(spot.slice).is_some_and(|of| !of.is_empty());
     let wanted: Vec<bool> = places.iter().map(is_wanted).collect();
     let pairing = Pairing::<F, D, I, O>::new(formula);
     compiled(Work {
@@ -76,8 +77,12 @@ impl<T: Element> Loop for Work<'_, '_, '_, T> {
             let wanted = Wanted::Gradients(wanted.to_vec());
             Replay::new(wanted, places.len(), places.len())
         });
-        let length = |spot: &Spot| self.results[spot.slice].len() / spot.width;
-        let length = places.iter().map(length).max().unwrap_or(0);
+        let wanted_places = places
+            .iter()
+            .zip(wanted)
+            .filter(|(_, is_wanted)| **is_wanted);
+        let length = wanted_places.map(|(spot, _)| self.results[spot.slice].len() / spot.width);
+        let length = length.max().unwrap_or(0);
         for start in (0..length).step_by(WIDTH) {
             for (number, spot) in places.iter().enumerate() {
                 let input = self.inputs[spot.slice];
