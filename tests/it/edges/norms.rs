@@ -149,8 +149,8 @@ fn losses<T: Element>() -> Vec<Row<T>> {
             "bce_with_logits",
             |x, y| x.bce_with_logits_unreduced(y),
             |x, y| {
-                let positive = if x < 0.0 { 0.0 } else { x };
-                positive - x * y + (-x.abs()).exp().ln_1p()
+                let certain = if x > 0.0 { 1.0 } else { 0.0 };
+                x * (certain - y) + (-x.abs()).exp().ln_1p()
             },
         ),
         loss(
