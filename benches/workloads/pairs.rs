@@ -32,6 +32,9 @@ fn looped<T: Real>(#[row] x: [T; 3], #[column] y: [T; 3], #[column] b: T, width:
     (-square / width).exp() * b
 }
 
+/// The sums for the rows, of these, the columns and their weights.
+type Sums = fn(&Tensor2<f32>, &Tensor2<f32>, &Tensor1<f32>) -> Tensor1<f32>;
+
 pub fn run(filter: &Filter) {
     measure("pairs/gaussian", filter, |x, y, b| {
         gaussian(x, y, b, f64::from(WIDTH))
@@ -41,11 +44,7 @@ pub fn run(filter: &Filter) {
     });
 }
 
-fn measure(
-    name: &str,
-    filter: &Filter,
-    function: fn(&Tensor2<f32>, &Tensor2<f32>, &Tensor1<f32>) -> Tensor1<f32>,
-) {
+fn measure(name: &str, filter: &Filter, function: Sums) {
     if !filter.wants(name) {
         return;
     }

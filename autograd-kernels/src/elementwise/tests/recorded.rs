@@ -270,7 +270,7 @@ fn the_program_of_a_call_is_not_that_of_a_similar_one() {
         of_x(&|x| x.powi(3), &|x| x * x * x);
         of_x(&|x| 1.0 - x, &|x| 1.0 - x);
         of_x(&|x| x - 1.0, &|x| x - 1.0);
-        of_x(&|x| if x < 0.5 { x } else { x }, &|x| x);
+        of_x(&|x| if x < 0.5 { x } else { x * 1.0 }, &|x| x);
         of_x(&|x| if x < 0.5 { -x } else { x }, &|x| {
             if x < 0.5 { -x } else { x }
         });
