@@ -4,9 +4,9 @@
 //! A formula of many numbers, as with rows of states and weights, is recorded instead. It is called once, with the
 //! numbers of one lane ([`Recorded`]), which note their operations (`trace`). For gradients, the operations of a pass
 //! backward are appended (`reverse`), with the slopes that dual numbers have. Of these, a [`Program`](program::Program)
-//! is made once (`known`): what no result needs is dropped, and equal operations that do not depend on each other, such as those
-//! of the rounds of a loop over a row, become one instruction. It is then replayed ([`Replay`]) for each row of lanes,
-//! as often as the formula takes the same branches: instruction by instruction, with vector registers.
+//! is made once (`known`): what no result needs is dropped, and equal operations that do not depend on each other, such
+//! as those of the rounds of a loop over a row, become one instruction. It is then replayed ([`Replay`]) for each row of
+//! lanes, as often as the formula takes the same branches: instruction by instruction, with vector registers.
 //!
 //! Where a comparison has different results for the lanes of a row, the row is *divided*: it is replayed in each course
 //! that lanes take, and the results are chosen. Of a row in many courses, each lane is recorded by itself. That
