@@ -106,6 +106,17 @@ pub enum Any<F: Family> {
     F64(F::Of<f64>),
 }
 
+/// Returns the one of two values of a family that is of an element type.
+#[inline]
+pub(crate) fn of_type<T: Element, F: Family>(single: F::Of<f32>, double: F::Of<f64>) -> F::Of<T> {
+    let value = match T::TYPE {
+        ElementType::F32 => Any::F32(single),
+        ElementType::F64 => Any::F64(double),
+    };
+    // INVARIANT: it is of the type that was asked for.
+    T::from_any::<F>(value).expect("the same type")
+}
+
 macro_rules! elements {
     ($($T:ident $Variant:ident $Other:ident $Number:ty, $Near:ty, $from_f64:expr, $as_f64:expr;)+) => {$(
         impl Element for $T {

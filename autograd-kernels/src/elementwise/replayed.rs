@@ -77,12 +77,9 @@ impl<T: Element> Loop for Work<'_, '_, '_, T> {
             let wanted = Wanted::Gradients(wanted.to_vec());
             Replay::new(wanted, places.len(), places.len())
         });
-        let wanted_places = places
-            .iter()
-            .zip(wanted)
-            .filter(|(_, is_wanted)| **is_wanted);
-        let length = wanted_places.map(|(spot, _)| self.results[spot.slice].len() / spot.width);
-        let length = length.max().unwrap_or(0);
+        let result = |spot: &Spot| self.results.get(spot.slice);
+        let length = |spot| result(spot).map_or(0, |result| result.len() / spot.width);
+        let length = places.iter().map(length).max().unwrap_or(0);
         for start in (0..length).step_by(WIDTH) {
             for (number, spot) in places.iter().enumerate() {
                 let input = self.inputs[spot.slice];

@@ -87,12 +87,8 @@ impl<T: Element> Loop for TileWork<'_, '_, '_, T> {
                     if own.is_empty() {
                         continue;
                     }
-                    let index = start / WIDTH;
-                    let index = if is_column(place) {
-                        index
-                    } else {
-                        index % own.len()
-                    };
+                    // Those of a row are of the columns that are so far apart.
+                    let index = start / WIDTH % own.len();
                     add(&mut own[index], replay.result(place), count);
                 }
             }

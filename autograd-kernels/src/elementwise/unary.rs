@@ -14,7 +14,7 @@ use super::entries::Place;
 use super::evaluation::BLOCK;
 use super::formula::Formula;
 use crate::element::number::Number;
-use crate::element::{Any, Element, ElementType, Family};
+use crate::element::{Element, ElementType, Family, of_type};
 use crate::loops::broadcast::repeated;
 use crate::loops::map::filled;
 use crate::loops::row_major::{in_row_major, row_major};
@@ -193,12 +193,7 @@ impl<'a> Family for LoopsOf<'a> {
 }
 
 fn loops<T: Element>(function: &impl Unary) -> &dyn UnaryLoops<T> {
-    let loops = match T::TYPE {
-        ElementType::F32 => Any::F32(function.single()),
-        ElementType::F64 => Any::F64(function.double()),
-    };
-    // INVARIANT: they are of the type that was asked for.
-    T::from_any::<LoopsOf<'_>>(loops).expect("the same type")
+    of_type::<T, LoopsOf<'_>>(function.single(), function.double())
 }
 
 /// Returns the array of the function of each element.

@@ -13,11 +13,11 @@ use crate::uses::rebinds;
 
 /// The methods that loops have in one piece: those of `Real`, and of values.
 #[rustfmt::skip]
-const METHODS: [&str; 49] = [
+const METHODS: [&str; 48] = [
     "abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "clamp", "cos", "cosh", "detach",
     "elu", "erf", "exp", "exp_m1", "floor", "gelu", "gelu_tanh", "hypot", "leaky_relu", "len", "ln", "ln_1p", "max",
     "min", "mul_add", "normal_cdf", "normal_pdf", "powf", "powi", "recip", "relu", "round", "round_ties_even", "rsqrt",
-    "sigmoid", "signum", "silu", "sin", "sinh", "softplus", "sqrt", "square", "tan", "tanh", "to_owned",
+    "sigmoid", "signum", "silu", "sin", "sinh", "softplus", "sqrt", "square", "tan", "tanh",
 ];
 
 /// Returns whether the body of a formula is written out: without calls of other functions than closures of its own, and

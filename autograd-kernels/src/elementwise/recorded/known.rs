@@ -11,7 +11,7 @@ use std::thread::LocalKey;
 use super::program::Program;
 use super::replay::Wanted;
 use super::trace::{Node, Trace};
-use crate::element::{Any, Element, ElementType, Family};
+use crate::element::{Element, Family, of_type};
 
 /// The most programs of a thread.
 const MOST: usize = 16;
@@ -95,10 +95,5 @@ impl Family for Programs {
 }
 
 fn known<T: Element>() -> &'static LocalKey<RefCell<Vec<Known<T>>>> {
-    let known = match T::TYPE {
-        ElementType::F32 => Any::F32(&SINGLE),
-        ElementType::F64 => Any::F64(&DOUBLE),
-    };
-    // INVARIANT: it is of the type that was asked for.
-    T::from_any::<Programs>(known).expect("the same type")
+    of_type::<T, Programs>(&SINGLE, &DOUBLE)
 }

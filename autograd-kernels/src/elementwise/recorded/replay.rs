@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::known::program;
 use super::program::{Course, Program};
 use super::rows::{Row, WIDTH};
-use super::trace::Trace;
+use super::trace::{self, Trace};
 use crate::element::Element;
 
 /// The most programs that are kept; a formula with many branches has one for each course.
@@ -114,11 +114,7 @@ impl<T: Element> Replay<T> {
     /// Computes each lane from its own recording.
     #[cold]
     fn run_apart(&mut self, formula: &dyn Replayed<T>) {
-        // Not as numbers, among which 0 and -0 are equal.
-        let bits = |inputs: &[T]| -> Vec<u64> {
-            let bits = inputs.iter().map(|input| input.as_f64().to_bits());
-            bits.collect()
-        };
+        let bits = |inputs: &[T]| -> Vec<u64> { inputs.iter().copied().map(trace::bits).collect() };
         let mut before: Option<(Vec<u64>, Vec<T>)> = None;
         for lane in 0..WIDTH {
             let inputs = self.inputs_of(lane);

@@ -5,7 +5,7 @@ use std::mem;
 use std::thread::LocalKey;
 
 use super::functions::Function;
-use crate::element::{Any, Element, ElementType, Family};
+use crate::element::{Element, Family, of_type};
 
 /// The most operations that are replayed: a loop in a formula may have more.
 const MOST: usize = 1 << 16;
@@ -69,7 +69,6 @@ impl<T: Element> PartialEq for Node<T> {
 impl<T: Element> PartialEq for Kind<T> {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
-            // Not as numbers, among which 0 and -0 are equal.
             (Self::Constant(x), Self::Constant(y)) => bits(*x) == bits(*y),
             (Self::OfOne(f), Self::OfOne(g)) | (Self::OfTwo(f), Self::OfTwo(g)) => f.is_same(g),
             (Self::Slope(x), Self::Slope(y)) => x == y,
@@ -253,7 +252,8 @@ impl<T: Element> Trace<T> {
     }
 }
 
-fn bits<T: Element>(value: T) -> u64 {
+/// Returns the bits of a number: as numbers, 0 and -0 are equal.
+pub(super) fn bits<T: Element>(value: T) -> u64 {
     value.as_f64().to_bits()
 }
 
@@ -271,10 +271,5 @@ impl Family for Traces {
 
 /// Returns the thread's trace of an element type, which the operators of numbers add to.
 pub(super) fn trace<T: Element>() -> &'static LocalKey<RefCell<Trace<T>>> {
-    let trace = match T::TYPE {
-        ElementType::F32 => Any::F32(&SINGLE),
-        ElementType::F64 => Any::F64(&DOUBLE),
-    };
-    // INVARIANT: it is of the type that was asked for.
-    T::from_any::<Traces>(trace).expect("the same type")
+    of_type::<T, Traces>(&SINGLE, &DOUBLE)
 }
