@@ -456,10 +456,11 @@ pub(crate) fn known<'a>(
         } else if !names.contains(&name.as_str()) {
             let message = format!("`#[{attribute}]` has no argument `{name}`");
             let candidates: Vec<String> = names.iter().copied().map(String::from).collect();
-            let suggestion = match meant_gradient(argument, names) {
-                Some(option) if option == "order" => "write `elementwise(order = 3)`; ".to_owned(),
-                Some(input) => format!("write `grad({input}) = …`; "),
-                None => did_you_mean(&name, &candidates),
+            let option = option_of_another(&name).filter(|_| names.contains(&"elementwise"));
+            let suggestion = match (option, meant_gradient(argument, names)) {
+                (Some(option), _) => format!("write `{option}`; "),
+                (None, Some(input)) => format!("write `grad({input}) = …`; "),
+                (None, None) => did_you_mean(&name, &candidates),
             };
             let help = format!("{suggestion}its arguments: {}", list(names));
             diagnostics.error_with_help(&argument.name, &message, &help);
@@ -471,6 +472,17 @@ pub(crate) fn known<'a>(
         }
     }
     accepted
+}
+
+/// Returns how an option of another argument is written.
+fn option_of_another(name: &str) -> Option<String> {
+    Some(match name {
+        "order" => format!("elementwise({name} = …)"),
+        "reduce" => format!("pairs({name} = …)"),
+        "reverse" => format!("scan({name})"),
+        "eps" | "atol" | "rtol" => format!("gradcheck(…, {name} = …)"),
+        _ => return None,
+    })
 }
 
 /// Returns `x` of `grad_x = …` and `backward(x) = …`, where `grad(x) = …` is known.

@@ -154,3 +154,9 @@ mod rows_and_columns {
     #[custom_function(pairs)]
     pub fn dot<T: Real>(#[rows] x: T, #[columns] y: T) -> T { x * y }
 }
+
+mod reduce_beside_pairs {
+    use super::*;
+    #[custom_function(pairs, reduce = log_sum_exp)]
+    pub fn dot<T: Real>(#[row] x: T, #[column] y: T) -> T { x * y }
+}

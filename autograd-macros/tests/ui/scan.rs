@@ -255,3 +255,9 @@ mod state_with_arguments {
     #[custom_function(scan)]
     pub fn f<T: Real>(#[state(0.0)] v: T, #[step] x: T) -> T { v + x }
 }
+
+mod reverse_beside_scan {
+    use super::*;
+    #[custom_function(scan, reverse, rtol = 1e-4)]
+    pub fn f<T: Real>(#[state] v: T, #[step] x: T) -> T { v + x }
+}
