@@ -78,8 +78,8 @@ pub use self::{
         real::{GELU_TANH, GELU_TANH_BOUND, Literal, Plain},
     },
     elementwise::{
-        Blocks, Elements, Entries, Evaluation, Formula, Item, Loops, MOST_NUMBERS, Place, Side,
-        SliceFormula, Unary, UnaryLoops, entries, evaluate, evaluate_reduced, evaluate_sums,
+        Blocks, Elements, Entries, Evaluation, Faster, Formula, Item, Loops, MOST_NUMBERS, Place,
+        Side, SliceFormula, Unary, UnaryLoops, entries, evaluate, evaluate_reduced, evaluate_sums,
         from_plain, list_value, of_numbers, parts, plain, plain_row, pulled_back, put, row, unary,
     },
     loops::{

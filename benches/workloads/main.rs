@@ -28,6 +28,7 @@ mod scan;
 mod second_order;
 mod selective;
 mod shapes;
+mod softmax;
 mod training_step;
 mod vectorized;
 mod vmap;
@@ -58,6 +59,7 @@ fn main() {
     pairs::run(&filter);
     rows::run(&filter);
     matrices::run(&filter);
+    softmax::run(&filter);
     vmap::run(&filter);
     shapes::run(&filter);
 }

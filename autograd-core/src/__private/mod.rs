@@ -45,9 +45,9 @@ pub use crate::tensor::{
 pub use crate::thread::unrecorded;
 pub use argument::{Argument, Save, Single, View};
 pub use autograd_kernels::{
-    Blocks, Element, Elements, Entries, Formula, Item, Literal, MOST_NUMBERS, Place, Plain, Real,
-    Reduction, Scans, Side, SliceFormula, SliceScans, entries, from_plain, list_value, of_numbers,
-    parts, plain, plain_row, pulled_back, put, row, row_of,
+    Blocks, Element, Elements, Entries, Faster, Formula, Item, Literal, MOST_NUMBERS, Place, Plain,
+    Real, Reduction, Scans, Side, SliceFormula, SliceScans, entries, from_plain, list_value,
+    of_numbers, parts, plain, plain_row, pulled_back, put, row, row_of,
 };
 pub use holds_tensor::{HoldsNone, HoldsTensor, Probe, Storage, is_value};
 

@@ -3,13 +3,14 @@
 use std::marker::PhantomData;
 
 use super::evaluation::{Evaluation, Loops, Results, Wanted, sealed};
+use super::faster::Faster;
 use super::formula::Formula;
 use super::groups::{MOST_AT_ONCE, OneGroup, group};
 use super::item::{Item, spots};
 use super::order::{AllInputs, First, Order, Second, Third, Variables};
 use super::recorded::Replay;
-use super::replayed::{MOST_DUAL, MOST_DUAL_OF_PAIRS, partials};
-use super::replayed_pairs::add_partials;
+use super::replayed::{MOST_DUAL, MOST_DUAL_OF_PAIRS, partials, values};
+use super::replayed_pairs::{add_partials, add_values};
 use super::sides::{Outputs, PartialsOf, TileLoop};
 use super::tile::{Side, Tile};
 use super::work::{AllComponents, OneComponent, PartialWork, TangentWork, ValueWork};
@@ -66,6 +67,9 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: 
             evaluation => evaluation,
         };
         match evaluation {
+            Evaluation::Values if const { !F::IS_VECTOR_CODE } && wanted == Wanted::Replayed => {
+                values::<T, F, I, O>(formula, kept, inputs, results);
+            }
             Evaluation::Values => {
                 let work = ValueWork::<T, F, I, O> {
                     formula,
@@ -130,6 +134,13 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: 
         Self::IS_REPLAYED
     }
 
+    fn faster(&self) -> Option<&'static Faster> {
+        if const { F::IS_VECTOR_CODE } {
+            return None;
+        }
+        F::faster()
+    }
+
     fn sides(&self) -> &'static [Side] {
         F::SIDES
     }
@@ -150,6 +161,10 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: 
             unreachable!("its results are not added");
         }
         match (evaluation, wanted) {
+            (Evaluation::Values, Wanted::Replayed) if const { F::IS_SUMMED && !F::IS_VECTOR_CODE } =>
+            {
+                add_values::<T, F, I, O>(formula, kept, tile);
+            }
             (Evaluation::Values, _) if const { F::IS_SUMMED } => {
                 compiled(TileLoop::<_, _, Outputs, I, O, O>::new(formula, tile));
             }

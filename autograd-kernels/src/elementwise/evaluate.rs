@@ -6,10 +6,12 @@ use std::mem::{MaybeUninit, take};
 use ndarray::{ArrayViewD, Axis};
 
 use super::evaluation::{BLOCK, Evaluation, LANES, Loops, Wanted};
+use super::faster::Choice;
 use super::groups::{MOST_AT_ONCE, groups};
 use super::interleaved::{put_together, take_apart};
 use super::item::{Item, numbers};
 use super::prefetch::prefetch;
+use super::recorded::Replay;
 use crate::checks::size;
 use crate::element::Element;
 use crate::loops::broadcast::{for_each_run, repeated, strides};
@@ -431,11 +433,16 @@ impl<T: Element> Piece<'_, '_, T> {
         let mut parts = vec![MaybeUninit::uninit(); rows.sum::<usize>() * BLOCK];
         let slices = self.sources.iter().map(Source::slices).sum();
         let mut kept = None;
+        let faster = match self.evaluation {
+            Evaluation::Values => self.function.faster(),
+            _ => None,
+        };
+        let mut choice = Choice::of::<T>(faster, count);
         let mut start = 0;
         while start < count {
             let length = match count - start {
                 rest @ ..LANES => rest,
-                rest => (rest - rest % LANES).min(longest),
+                rest => (rest - rest % LANES).min(longest).min(choice.longest()),
             };
             let mut rest = &mut buffers[..];
             let mut inputs = Vec::with_capacity(slices);
@@ -468,15 +475,12 @@ impl<T: Element> Piece<'_, '_, T> {
                 }
             }
             for &run in self.runs {
-                let first = self.first + start;
-                self.function.run(
-                    self.evaluation,
-                    run,
-                    first,
-                    &inputs,
-                    &mut written,
-                    &mut kept,
-                );
+                choice.run(run, |run| {
+                    let (evaluation, first) = (self.evaluation, self.first + start);
+                    self.function
+                        .run(evaluation, run, first, &inputs, &mut written, &mut kept);
+                    kept.as_ref().is_none_or(Replay::has_programs)
+                });
             }
             let items = results.clone().filter(|(_, is_wanted)| **is_wanted);
             let are_apart = items.map(|(item, _)| item.is_apart(are_pairs));

@@ -2,6 +2,7 @@
 
 use std::mem::MaybeUninit;
 
+use super::faster::Faster;
 use super::item::Item;
 use super::recorded::Replay;
 use super::tile::{Side, Tile};
@@ -39,6 +40,8 @@ pub enum Wanted {
     /// For `Partials` of order 2, the derivatives with respect to the inputs themselves, where no gradient has a
     /// direction.
     Inputs,
+    /// For `Values`, all of them, by a replay.
+    Replayed,
 }
 
 /// The loops of some formula.
@@ -75,6 +78,9 @@ pub trait Loops<T: Element>: Send + Sync + sealed::Sealed {
 
     /// Returns whether the formula is recorded and replayed for `Partials`: then all that is wanted is computed at once.
     fn is_replayed(&self) -> bool;
+
+    /// Returns what was found out about the loop of `Values` and its replay, if there is one.
+    fn faster(&self) -> Option<&'static Faster>;
 
     /// Returns what the input tensors have an item for, if it is a formula of pairs.
     fn sides(&self) -> &'static [Side];

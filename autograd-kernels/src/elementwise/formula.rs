@@ -3,6 +3,7 @@
 use super::dual::Dual;
 use super::each::each;
 use super::entries::{Elements, Place};
+use super::faster::Faster;
 use super::item::Item;
 use super::tile::Side;
 use crate::element::real::{Literal, Real};
@@ -32,9 +33,17 @@ pub trait Formula<const I: usize, const O: usize>: Send + Sync {
     /// it would leave as calls and loops.
     const IS_WRITTEN_OUT: bool = true;
 
+    /// Whether the compiler makes vector code of its values: it calls no functions, and has no loops.
+    const IS_VECTOR_CODE: bool = true;
+
     /// Whether the inputs are angles, of which the formula has the sine or the cosine: loops may then tell the compiler
     /// that they are not large.
     const OF_ANGLE: bool = false;
+
+    /// Returns what was found out about its loop, if that may be no vector code.
+    fn faster() -> Option<&'static Faster> {
+        None
+    }
 
     /// Returns the entries of a block.
     fn entries(&self, elements: Elements) -> Self::Entries;

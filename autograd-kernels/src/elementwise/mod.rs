@@ -46,6 +46,7 @@ pub(crate) mod each;
 pub(crate) mod entries;
 mod evaluate;
 pub(crate) mod evaluation;
+mod faster;
 mod floats;
 mod formula;
 pub(crate) mod groups;
@@ -67,6 +68,7 @@ pub use blocks::Blocks;
 pub use entries::{Elements, Entries, Place, entries};
 pub use evaluate::evaluate;
 pub use evaluation::{Evaluation, Loops};
+pub use faster::Faster;
 pub use formula::{
     Formula, SliceFormula, from_plain, list_value, parts, plain, plain_row, pulled_back, put, row,
 };

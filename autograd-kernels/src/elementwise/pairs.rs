@@ -18,6 +18,7 @@ use ndarray::{Array1, Array2, ArrayD, ArrayView2, ArrayViewD, Axis, IxDyn};
 
 use super::evaluate::{cycled, evaluate, items, runs};
 use super::evaluation::{BLOCK, Evaluation, LANES, Loops, Wanted};
+use super::faster::Choice;
 use super::item::Item;
 use super::recorded::Replay;
 use super::tile::{Side, TILE, Tile, WIDTH};
@@ -204,6 +205,15 @@ impl<'a, T: Element> Work<'a, T> {
         }
     }
 
+    /// Returns the choice between loops for so many items of the other axis.
+    fn choice(&self, others: usize) -> Choice {
+        let faster = match self.evaluation {
+            Evaluation::Values => self.function.faster(),
+            _ => None,
+        };
+        Choice::of::<T>(faster, others.saturating_mul(self.pairs.tiled))
+    }
+
     /// Calls `reduce` with the results for a tile and one item of the other axis: those that are wanted, one after the
     /// other, of `TILE` elements each, of which the tile has as many as it is long.
     fn tile(
@@ -211,7 +221,7 @@ impl<'a, T: Element> Work<'a, T> {
         tile: &Range<usize>,
         others: Range<usize>,
         results: &mut [T],
-        kept: &mut Option<Replay<T>>,
+        (choice, kept): (&mut Choice, &mut Option<Replay<T>>),
         mut reduce: impl FnMut(usize, &mut [T]),
     ) {
         let length = tile.len().next_multiple_of(LANES);
@@ -256,8 +266,11 @@ impl<'a, T: Element> Work<'a, T> {
                 })
                 .collect();
             for &run in &self.runs {
-                self.function
-                    .run(self.evaluation, run, 0, &inputs, &mut written, kept);
+                choice.run(run, |run| {
+                    self.function
+                        .run(self.evaluation, run, 0, &inputs, &mut written, kept);
+                    kept.as_ref().is_none_or(Replay::has_programs)
+                });
             }
             reduce(other, results);
         }
@@ -272,7 +285,7 @@ impl<'a, T: Element> Work<'a, T> {
         first: usize,
         sums: &mut Sums<T>,
         parts: &mut [Vec<T>],
-        kept: &mut Option<Replay<T>>,
+        (choice, kept): (&mut Choice, &mut Option<Replay<T>>),
     ) {
         let length = tile.len().next_multiple_of(LANES);
         let numbers = self
@@ -299,13 +312,16 @@ impl<'a, T: Element> Work<'a, T> {
             })
             .collect();
         for &run in &self.runs {
-            let tile = Tile {
-                rows: others.clone(),
-                columns: tile.len(),
-                inputs: &inputs,
-                sums: &mut written,
-            };
-            self.function.add_pairs(self.evaluation, run, tile, kept);
+            choice.run(run, |run| {
+                let tile = Tile {
+                    rows: others.clone(),
+                    columns: tile.len(),
+                    inputs: &inputs,
+                    sums: &mut written,
+                };
+                self.function.add_pairs(self.evaluation, run, tile, kept);
+                kept.as_ref().is_none_or(Replay::has_programs)
+            });
         }
         let sums = sums.iter_mut().zip(parts);
         for (sum, part) in sums.filter(|(_, part)| !part.is_empty()) {
@@ -326,7 +342,7 @@ impl<'a, T: Element> Work<'a, T> {
                 Along::Others | Along::Neither => vec![T::zero(); stripe.len()],
             })
             .collect();
-        let mut kept = None;
+        let (mut choice, mut kept) = (self.choice(stripe.len()), None);
         if self.are_added {
             let room = |along: &Along| match along {
                 Along::Tiles => Vec::new(),
@@ -334,7 +350,14 @@ impl<'a, T: Element> Work<'a, T> {
             };
             let mut parts: Vec<Vec<T>> = targets.iter().map(room).collect();
             self.for_each_part(&stripe, |tile, part| {
-                self.add(tile, part, stripe.start, &mut sums, &mut parts, &mut kept);
+                let mut rest = part;
+                while !rest.is_empty() {
+                    let count = choice.longest().div_ceil(tile.len()).min(rest.len());
+                    let some = rest.start..rest.start + count;
+                    rest.start = some.end;
+                    let state = (&mut choice, &mut kept);
+                    self.add(tile, some, stripe.start, &mut sums, &mut parts, state);
+                }
             });
             return sums;
         }
@@ -342,7 +365,8 @@ impl<'a, T: Element> Work<'a, T> {
         let mut of_part = results.clone();
         self.for_each_part(&stripe, |tile, part| {
             of_part.fill(T::zero());
-            self.tile(tile, part, &mut results, &mut kept, |other, results| {
+            let state = (&mut choice, &mut kept);
+            self.tile(tile, part, &mut results, state, |other, results| {
                 let results = results.chunks_exact(TILE);
                 let all = results.zip(of_part.chunks_exact_mut(TILE)).zip(&mut sums);
                 for (((result, of_part), sum), along) in all.zip(&targets) {
@@ -525,6 +549,7 @@ impl<T: Element> Work<'_, T> {
     fn reduced(&self, reduction: Reduction, stripe: Range<usize>) -> (Vec<T>, Vec<usize>) {
         let tiles: Vec<Range<usize>> = self.pairs.tiles().collect();
         let (mut best, mut places) = (Vec::new(), Vec::new());
+        let (mut choice, mut kept) = (self.choice(stripe.len()), None);
         let (mut band, mut results) = (Vec::with_capacity(BAND * TILE), vec![T::zero(); TILE]);
         for start in stripe.clone().step_by(BAND) {
             let rows = start..stripe.end.min(start + BAND);
@@ -533,7 +558,8 @@ impl<T: Element> Work<'_, T> {
             let mut columns = Vec::with_capacity(tiles.len());
             for (tile, mut of_tile) in tiles.iter().zip(of_tiles.columns_mut()) {
                 band.clear();
-                self.tile(tile, rows.clone(), &mut results, &mut None, |_, results| {
+                let state = (&mut choice, &mut kept);
+                self.tile(tile, rows.clone(), &mut results, state, |_, results| {
                     band.extend_from_slice(&results[..tile.len()]);
                 });
                 let view = ArrayView2::from_shape((rows.len(), tile.len()), &band);

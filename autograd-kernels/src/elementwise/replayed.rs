@@ -1,4 +1,4 @@
-//! The derivatives of formulas of many numbers: recorded, and replayed for some elements at a time.
+//! The values and derivatives of formulas, recorded and replayed for some elements at a time.
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -47,11 +47,39 @@ pub(super) fn partials<T, F, D, const I: usize, const O: usize>(
     // There are fewer results where they are tangents: of one input and one output.
     let is_wanted = |spot: &Spot| results.get(spot.slice).is_some_and(|of| !of.is_empty());
     let wanted: Vec<bool> = places.iter().map(is_wanted).collect();
+    let of_results = places.iter().copied().enumerate();
+    let of_results: Vec<(usize, Spot)> = of_results.filter(|(_, spot)| is_wanted(spot)).collect();
     let pairing = Pairing::<F, D, I, O>::new(formula);
     compiled(Work {
         formula: &pairing,
-        places: &places,
-        wanted: &wanted,
+        wanted: &Wanted::Gradients(wanted),
+        of_inputs: &places,
+        of_results: &of_results,
+        kept,
+        inputs,
+        results,
+    });
+}
+
+/// Writes the values.
+pub(super) fn values<T, F, const I: usize, const O: usize>(
+    formula: &F,
+    kept: &mut Option<Replay<T>>,
+    inputs: &[&[T]],
+    results: Results<'_, '_, T>,
+) where
+    T: Element,
+    F: Formula<I, O>,
+{
+    let of_results = const { spots::<O>(F::OUTPUTS, F::OF_PAIRS) };
+    let of_results = of_results.into_iter().enumerate();
+    let is_wanted = |(_, spot): &(usize, Spot)| !results[spot.slice].is_empty();
+    let of_results: Vec<(usize, Spot)> = of_results.filter(is_wanted).collect();
+    compiled(Work {
+        formula: &Values::<F, I, O>(formula),
+        wanted: &Wanted::Values(O),
+        of_inputs: &const { spots::<I>(F::INPUTS, F::OF_PAIRS) },
+        of_results: &of_results,
         kept,
         inputs,
         results,
@@ -61,9 +89,11 @@ pub(super) fn partials<T, F, D, const I: usize, const O: usize>(
 /// The loop over the elements of a block.
 struct Work<'a, 'b, 'c, T> {
     formula: &'a dyn Replayed<T>,
-    /// Where the numbers are: all components of the inputs, then of the gradients. The derivatives are at the same places.
-    places: &'a [Spot],
-    wanted: &'a [bool],
+    wanted: &'a Wanted,
+    /// Where the inputs of the program are.
+    of_inputs: &'a [Spot],
+    /// The results of the program that are wanted, and where they belong.
+    of_results: &'a [(usize, Spot)],
     kept: &'a mut Option<Replay<T>>,
     inputs: &'a [&'a [T]],
     results: Results<'b, 'c, T>,
@@ -72,16 +102,15 @@ struct Work<'a, 'b, 'c, T> {
 impl<T: Element> Loop for Work<'_, '_, '_, T> {
     #[inline(always)]
     fn run(self) {
-        let Self { places, wanted, .. } = self;
+        let numbers = self.of_inputs.len();
         let replay = self.kept.get_or_insert_with(|| {
-            let wanted = Wanted::Gradients(wanted.to_vec());
-            Replay::new(wanted, places.len(), places.len())
+            let last = self.of_results.last().map_or(0, |(number, _)| number + 1);
+            Replay::new(self.wanted.clone(), numbers, last)
         });
-        let result = |spot: &Spot| self.results.get(spot.slice);
-        let length = |spot| result(spot).map_or(0, |result| result.len() / spot.width);
-        let length = places.iter().map(length).max().unwrap_or(0);
+        let length = |(_, spot): &(usize, Spot)| self.results[spot.slice].len() / spot.width;
+        let length = self.of_results.iter().map(length).max().unwrap_or(0);
         for start in (0..length).step_by(WIDTH) {
-            for (number, spot) in places.iter().enumerate() {
+            for (number, spot) in self.of_inputs.iter().enumerate() {
                 let input = self.inputs[spot.slice];
                 // The same in each block.
                 let is_repeated = input.len() <= BLOCK * spot.width;
@@ -90,12 +119,10 @@ impl<T: Element> Loop for Work<'_, '_, '_, T> {
             }
             replay.run(self.formula);
             let lanes = start..length.min(start + WIDTH);
-            for (number, spot) in places.iter().enumerate() {
-                if wanted[number] {
-                    let result = &mut self.results[spot.slice];
-                    let result = &mut result[lanes.start * spot.width..lanes.end * spot.width];
-                    store(result, *spot, replay.result(number));
-                }
+            for &(number, spot) in self.of_results {
+                let result = &mut self.results[spot.slice];
+                let result = &mut result[lanes.start * spot.width..lanes.end * spot.width];
+                store(result, spot, replay.result(number));
             }
         }
     }
@@ -193,6 +220,25 @@ where
             // A gradient is multiplied by the component of its result that has all other directions.
             let of_gradient = |row: usize| computed[row % O].as_ref()[D::COUNT - 1 - row / O];
             (0..D::COUNT * O).map(of_gradient).collect::<Vec<_>>()
+        })
+    }
+}
+
+/// The formula itself.
+pub(super) struct Values<'a, F, const I: usize, const O: usize>(pub(super) &'a F);
+
+impl<T, F, const I: usize, const O: usize> Replayed<T> for Values<'_, F, I, O>
+where
+    T: Element,
+    F: Formula<I, O>,
+{
+    fn record(&self, inputs: &[T]) -> Trace<T> {
+        Trace::of(inputs, || {
+            let mut numbers = [Recorded::<T>::from(0.0); I];
+            for (input, number) in numbers.iter_mut().enumerate() {
+                *number = Recorded::Node(input);
+            }
+            self.0.at(&self.0.entries(ONE), Place(0), numbers)
         })
     }
 }

@@ -1,10 +1,10 @@
-//! The derivatives of formulas of many numbers, added for the pairs of a tile: replayed for one row and some columns at a time.
+//! The values and derivatives of formulas that are recorded, added for the pairs of a tile: replayed for one row and some columns at a time.
 
 use super::formula::Formula;
 use super::item::{NUMBER, of_numbers};
 use super::order::First;
 use super::recorded::{Replay, Replayed, Row, WIDTH, Wanted};
-use super::replayed::{Pairing, load};
+use super::replayed::{Pairing, Values, load};
 use super::tile::{self, Side, Tile};
 use crate::element::Element;
 use crate::loops::wide::{Loop, compiled};
@@ -22,9 +22,37 @@ pub(super) fn add_partials<T, F, const I: usize, const O: usize>(
     F: Formula<I, O>,
 {
     let pairing = Pairing::<F, First, I, O>::new(formula);
+    let sides = const { of_numbers::<_, I>(F::INPUTS, F::SIDES, Side::All) };
+    let is_wanted = |place| {
+        tile.sums
+            .get(place)
+            .is_some_and(|sum: &&mut [T]| !sum.is_empty())
+    };
+    let wanted = (0..tile.inputs.len()).map(is_wanted);
     compiled(TileWork {
         formula: &pairing,
+        sides: &sides,
+        of_sums: &sides,
+        wanted: &Wanted::Gradients(wanted.collect()),
+        kept,
+        tile,
+    });
+}
+
+/// Adds the values for the pairs of a tile, for each row.
+pub(super) fn add_values<T, F, const I: usize, const O: usize>(
+    formula: &F,
+    kept: &mut Option<Replay<T>>,
+    tile: Tile<'_, '_, T>,
+) where
+    T: Element,
+    F: Formula<I, O>,
+{
+    compiled(TileWork {
+        formula: &Values::<F, I, O>(formula),
         sides: &const { of_numbers::<_, I>(F::INPUTS, F::SIDES, Side::All) },
+        of_sums: &[],
+        wanted: &Wanted::Values(O),
         kept,
         tile,
     });
@@ -33,8 +61,10 @@ pub(super) fn add_partials<T, F, const I: usize, const O: usize>(
 /// The loop over the pairs of a tile.
 struct TileWork<'a, 'b, 'c, T> {
     formula: &'a dyn Replayed<T>,
-    /// Those of the inputs. Gradients have a number for each row.
+    /// Those of the inputs, and of the sums. What is not there, gradients and values, has a number for each row.
     sides: &'a [Side],
+    of_sums: &'a [Side],
+    wanted: &'a Wanted,
     kept: &'a mut Option<Replay<T>>,
     tile: Tile<'b, 'c, T>,
 }
@@ -49,31 +79,31 @@ impl<T: Element> Loop for TileWork<'_, '_, '_, T> {
             sums,
         } = self.tile;
         let replay = self.kept.get_or_insert_with(|| {
-            let is_wanted = |place| {
-                sums.get(place)
-                    .is_some_and(|sum: &&mut [T]| !sum.is_empty())
-            };
-            let wanted = (0..inputs.len()).map(is_wanted).collect();
-            Replay::new(Wanted::Gradients(wanted), inputs.len(), inputs.len())
+            let results = inputs.len().max(sums.len());
+            Replay::new(self.wanted.clone(), inputs.len(), results)
         });
         let is_column = |place: usize| self.sides.get(place) == Some(&Side::Column);
+        let has_columns = |sum: usize| self.of_sums.get(sum) == Some(&Side::Column);
         // Of each result that is wanted, in rows of lanes: of the columns, or of one row.
         let mut own: Vec<Vec<Row<T>>> = Vec::with_capacity(sums.len());
         for (place, sum) in sums.iter().enumerate() {
             let count = match sum.is_empty() {
                 true => 0,
-                false if is_column(place) => columns.div_ceil(WIDTH),
+                false if has_columns(place) => columns.div_ceil(WIDTH),
                 false => SUMS / WIDTH,
             };
             own.push(vec![Row([T::zero(); WIDTH]); count]);
         }
+        // The last ones come first, as in the loops that are compiled: sums are the same.
+        let last = columns.saturating_sub(1) / SUMS * SUMS;
         for row in rows.clone() {
             for place in (0..inputs.len()).filter(|place| !is_column(*place)) {
                 let elements = inputs[place];
                 let element = elements[if elements.len() == 1 { 0 } else { row }];
                 replay.input(place).fill(element);
             }
-            for start in (0..columns).step_by(WIDTH) {
+            let starts = (last..columns).step_by(WIDTH);
+            for start in starts.chain((0..last).step_by(WIDTH)) {
                 for place in (0..self.sides.len()).filter(|place| is_column(*place)) {
                     let (rest, lanes) = (&inputs[place][start..], replay.input(place));
                     match rest.first_chunk() {
@@ -93,7 +123,7 @@ impl<T: Element> Loop for TileWork<'_, '_, '_, T> {
                 }
             }
             for (place, sum) in sums.iter_mut().enumerate() {
-                if !is_column(place) && !sum.is_empty() {
+                if !has_columns(place) && !sum.is_empty() {
                     let sum = &mut sum[(row - rows.start) * SUMS..][..SUMS];
                     for (sum, own) in sum.chunks_exact_mut(WIDTH).zip(&mut own[place]) {
                         sum.copy_from_slice(&own.0);
@@ -103,7 +133,7 @@ impl<T: Element> Loop for TileWork<'_, '_, '_, T> {
             }
         }
         for (place, sum) in sums.iter_mut().enumerate() {
-            if is_column(place) {
+            if has_columns(place) {
                 let own = own[place].iter().flat_map(|own| &own.0);
                 for (sum, own) in sum.iter_mut().zip(own) {
                     *sum += *own;

@@ -12,7 +12,9 @@ use super::tokens::{at, local, number, tuple};
 use super::values::{block_of_entries, fields, formula_name, list_of_values, list_values, value};
 use super::{apply, pairs, probes, scan, slices};
 use crate::docs;
-use crate::model::{Definition, Elementwise, Forward, FreeFunction, FunctionModel, Replaced, Row};
+use crate::model::{
+    Definition, Elementwise, Forward, FreeFunction, FunctionModel, Replaced, Row, Style,
+};
 use crate::spell::lasting;
 use crate::strip;
 use crate::types::{Passing, bound, is_sized, peel};
@@ -253,7 +255,7 @@ pub(super) fn loops(
     let assertion = few_numbers(elementwise, p);
     let weights = pairs::weights(definition, elementwise, p);
     let sides = pairs::sides_of_formula(elementwise, p);
-    let written_out = written_out(elementwise);
+    let of_style = of_style(elementwise, p);
     quote! {
         #assertion
 
@@ -263,7 +265,7 @@ pub(super) fn loops(
             #block
             #lists_of_items
             #sides
-            #written_out
+            #of_style
 
             #[inline(always)]
             fn at<#real: #p::Real>(
@@ -288,13 +290,24 @@ pub(super) fn loops(
     }
 }
 
-/// Generates the constant of a formula that is not written out.
-pub(super) fn written_out(elementwise: &Elementwise) -> Option<TokenStream> {
-    let is_recorded = !elementwise.is_written_out;
-    is_recorded.then(|| {
+/// Generates what is to be said of a formula that is not written out. One with entries for each element is not replayed.
+pub(super) fn of_style(elementwise: &Elementwise, p: &TokenStream) -> Option<TokenStream> {
+    if elementwise.style == Style::WrittenOut || !elementwise.entries.is_empty() {
+        return None;
+    }
+    let constant = (elementwise.style == Style::Calls).then(|| {
         quote!(
             const IS_WRITTEN_OUT: bool = false;
         )
+    });
+    Some(quote! {
+        const IS_VECTOR_CODE: bool = false;
+        #constant
+
+        fn faster() -> Option<&'static #p::Faster> {
+            static FASTER: #p::Faster = #p::Faster::new();
+            Some(&FASTER)
+        }
     })
 }
 
@@ -460,7 +473,7 @@ fn gradients_formula(
         quote!([#(#x,)* #(#g),*])
     };
     let items = lists_of_items(&of_both, &of_inputs, p);
-    let written_out = written_out(elementwise);
+    let of_style = of_style(elementwise, p);
     let elements = local("elements");
     let note = local("note");
     let list = list_values(
@@ -474,7 +487,7 @@ fn gradients_formula(
         impl #p::Formula<#both, #inputs> for #name {
             type Entries = <#formula as #p::Formula<#inputs, #outputs>>::Entries;
             #items
-            #written_out
+            #of_style
 
             #[inline(always)]
             fn entries(&self, #elements: #p::Elements) -> Self::Entries {

@@ -118,7 +118,7 @@ pub(super) fn weights(
     .map(local);
     let formula = formula.to_token_stream();
     let sides = sides(pairs, p);
-    let written_out = elementwise::written_out(elementwise);
+    let of_style = elementwise::of_style(elementwise, p);
     Some(quote! {
         struct #name(#formula);
 
@@ -128,7 +128,7 @@ pub(super) fn weights(
             const INPUTS: &'static [#p::Item] = #list;
             const SIDES: &'static [#p::Side] = &[#(#sides,)* #p::Side::Row];
             const IS_SUMMED: bool = true;
-            #written_out
+            #of_style
 
             #[inline(always)]
             fn entries(&self, #elements: #p::Elements) -> Self::Entries {

@@ -5,7 +5,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens as _, format_ident, quote};
 use syn::{FnArg, GenericParam, Generics, Ident, Pat, PatType, ReturnType, Type, parse_quote};
 
-use super::written_out::is_written_out;
+use super::written_out::style;
 use super::{ShortArguments, closures, short};
 use crate::model::{Elementwise, FunctionKind, Row};
 use crate::parse::{Function, ImplBlock, is_ours};
@@ -36,8 +36,9 @@ pub(crate) fn block(
     };
     let (block, mut free) = short::free_function(function, arguments);
     // The lanes of a scan take different branches more often, each of which is replayed: its steps stay compiled.
-    elementwise.is_written_out =
-        elementwise.scan.is_some() || is_written_out(&free.body.stream(), &elementwise);
+    if elementwise.scan.is_none() {
+        elementwise.style = style(&free.body.stream(), &elementwise);
+    }
     free.body = closures::inlined(free.body);
     let kind = FunctionKind::Elementwise(Box::new(free), Box::new(elementwise));
     (block, kind)

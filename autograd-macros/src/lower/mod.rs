@@ -3,7 +3,7 @@
 //! - [`short`]: the short form, a free function with an expression for each gradient.
 //! - [`closures`]: the closures of a formula, which are made part of its loop.
 //! - [`elementwise`]: a formula, which becomes the short form of a function on arrays.
-//! - [`written_out`]: whether the compiler makes vector code of the derivatives of a formula.
+//! - [`written_out`]: whether the compiler makes vector code of a formula.
 //! - [`scan`]: the inputs of a scan, in the order that the runtime has.
 //! - [`adjoint`]: what follows from the adjoint of a linear function.
 //!

@@ -1,14 +1,15 @@
-//! Finds the formulas whose gradients the compiler may not make vector code of.
+//! Finds the formulas that the compiler may not make vector code of.
 //!
-//! Where numbers carry derivatives, the compiler leaves a function that is not small a function of its own, a loop over
-//! a row a loop, and what the standard library does with closures a call for each: a gradient then takes ten to eighty
-//! times as long as the formula. Such formulas are recorded and replayed, which takes the same time however they are
-//! written. Those that are *written out*, as operators and methods of numbers, are loops of the compiler: half of that time.
+//! The compiler leaves a function that is not small a function of its own, a long loop a loop, and what the standard
+//! library does with closures a call for each: a formula then takes ten times as long. Where numbers carry derivatives,
+//! little is small: a gradient takes ten to eighty times as long as the formula. Such formulas are recorded and replayed,
+//! their values if that is faster, which takes the same time however they are written. Those that are *written out*, as
+//! operators and methods of numbers, are loops of the compiler: half of that time.
 
 use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
 
 use super::closures::{is_keyword, is_mark};
-use crate::model::Elementwise;
+use crate::model::{Elementwise, Style};
 use crate::uses::rebinds;
 
 /// The methods that loops have in one piece: those of `Real`, and of values.
@@ -20,25 +21,39 @@ const METHODS: [&str; 48] = [
     "sigmoid", "signum", "silu", "sin", "sinh", "softplus", "sqrt", "square", "tan", "tanh",
 ];
 
-/// Returns whether the body of a formula is written out: without calls of other functions than closures of its own, and
-/// where there are rows without loops. What is called on values alone is not differentiated.
-pub(super) fn is_written_out(body: &TokenStream, elementwise: &Elementwise) -> bool {
-    let body = Body { body, elementwise };
-    body.are_written_out(body.body.clone())
+/// Returns how the body of a formula is written: it is written out if it calls no other functions than closures of its
+/// own, and has no loops. What is called on values alone is not differentiated.
+pub(super) fn style(body: &TokenStream, elementwise: &Elementwise) -> Style {
+    let is_written = |may_loop| {
+        let search = Search {
+            body,
+            elementwise,
+            may_loop,
+        };
+        search.are_written_out(body.clone())
+    };
+    if is_written(false) {
+        Style::WrittenOut
+    } else if !elementwise.has_rows() && is_written(true) {
+        Style::Loops
+    } else {
+        Style::Calls
+    }
 }
 
-struct Body<'a> {
+struct Search<'a> {
     body: &'a TokenStream,
     elementwise: &'a Elementwise,
+    may_loop: bool,
 }
 
-impl Body<'_> {
+impl Search<'_> {
     fn are_written_out(&self, tokens: TokenStream) -> bool {
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
         let mut places = 0..tokens.len();
         places.all(|place| match &tokens[place] {
             TokenTree::Group(inner) => self.are_written_out(inner.stream()),
-            TokenTree::Ident(word) if self.is_loop(word) => false,
+            TokenTree::Ident(word) if self.is_apart(word) => false,
             TokenTree::Ident(word) => match &tokens[place + 1..] {
                 [TokenTree::Group(arguments), ..]
                     if arguments.delimiter() == Delimiter::Parenthesis =>
@@ -55,10 +70,10 @@ impl Body<'_> {
         })
     }
 
-    /// Returns whether a word makes a loop over rows, or a function.
-    fn is_loop(&self, word: &Ident) -> bool {
+    /// Returns whether a word makes a loop that there may not be, or a function.
+    fn is_apart(&self, word: &Ident) -> bool {
         let is_loop = ["for", "while", "loop"].iter().any(|key| word == key);
-        word == "fn" || is_loop && self.elementwise.has_rows()
+        word == "fn" || is_loop && !self.may_loop
     }
 
     /// Returns whether what a word calls, after these tokens, is part of the loop.
@@ -112,8 +127,8 @@ mod tests {
     use super::*;
     use crate::model::Row;
 
-    /// Returns whether the body is written out, in a formula of numbers and in one of rows, with the value `width`.
-    fn written_out(body: &TokenStream) -> [bool; 2] {
+    /// Returns how the body is written, in a formula of numbers and in one of rows, with the value `width`.
+    fn of_both(body: &TokenStream) -> [Style; 2] {
         [None, Some(Row::Slice)].map(|row| {
             let formula = Elementwise {
                 formula: parse_quote!(fn f<T: Real>(x: T, width: f64) -> T),
@@ -129,9 +144,9 @@ mod tests {
                 order: 2,
                 replaced: Vec::new(),
                 scan: None,
-                is_written_out: true,
+                style: Style::WrittenOut,
             };
-            is_written_out(body, &formula)
+            style(body, &formula)
         })
     }
 
@@ -148,7 +163,7 @@ mod tests {
             quote!(x * width.sign() + T::from(heights(width, 2.0 * width)[1] + kernels::width())),
             quote!(let f = move |x: T| x; return (f(x))),
         ] {
-            assert_eq!(written_out(&body), [true, true], "{body}");
+            assert_eq!(of_both(&body), [Style::WrittenOut; 2], "{body}");
         }
     }
 
@@ -175,13 +190,13 @@ mod tests {
                 cdf(x)
             ),
         ] {
-            assert_eq!(written_out(&body), [false, false], "{body}");
+            assert_eq!(of_both(&body), [Style::Calls; 2], "{body}");
         }
         for body in [
             quote!(for k in 0..3 { sum += x[k]; } sum),
             quote!(while x > 1.0 { x /= 2.0; } x),
         ] {
-            assert_eq!(written_out(&body), [true, false], "{body}");
+            assert_eq!(of_both(&body), [Style::Loops, Style::Calls], "{body}");
         }
     }
 

@@ -59,8 +59,18 @@ pub(crate) struct Elementwise {
     pub(crate) replaced: Vec<Replaced>,
     /// What it is in each step, if it is a scan.
     pub(crate) scan: Option<Scan>,
-    /// Whether the compiler makes vector code of its derivatives: see `lower::written_out`.
-    pub(crate) is_written_out: bool,
+    pub(crate) style: Style,
+}
+
+/// How a formula is written: see `lower::written_out`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Style {
+    /// As operators and methods of numbers: the compiler makes vector code of it and of its derivatives.
+    WrittenOut,
+    /// With loops, but without rows.
+    Loops,
+    /// With calls of functions, or loops over rows.
+    Calls,
 }
 
 /// Rows of numbers, by their length.

@@ -11,7 +11,7 @@ mod shapes;
 pub(crate) use gradcheck::{Concrete, Draw, Gradcheck, Sample, Within};
 pub(crate) use kind::{
     Elementwise, FreeFunction, FunctionKind, Pairs, Reduce, Replaced, Role as ScanRole, Row, Scan,
-    Scanned, Side, Written,
+    Scanned, Side, Style, Written,
 };
 pub(crate) use shapes::{Axis, Computed, Declared, Length, Shape, Shapes};
 

@@ -14,7 +14,7 @@ use super::parameters::is_opaque;
 use super::scan;
 use crate::diagnostics::{Diagnostics, did_you_mean, list as list_of};
 use crate::lower::{self, ShortArguments};
-use crate::model::{Elementwise, Reduce, Replaced, Row, ScanRole as Role, Scanned};
+use crate::model::{Elementwise, Reduce, Replaced, Row, ScanRole as Role, Scanned, Style};
 use crate::parse::{Argument, meant_on_parameter};
 use crate::show::show;
 use crate::spell::{has_word, local};
@@ -230,7 +230,7 @@ pub(super) fn read(
         },
         replaced,
         scan,
-        is_written_out: true,
+        style: Style::WrittenOut,
     })
 }
 

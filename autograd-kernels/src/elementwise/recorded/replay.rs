@@ -102,6 +102,11 @@ impl<T: Element> Replay<T> {
         self.rows[to..to + count].copy_from_slice(&self.apart[..count]);
     }
 
+    /// Returns whether the formula was replayed at all: not if each lane is recorded by itself.
+    pub(crate) fn has_programs(&self) -> bool {
+        !self.programs.is_empty()
+    }
+
     /// Computes the results.
     #[inline(always)]
     pub(crate) fn run(&mut self, formula: &dyn Replayed<T>) {

@@ -1,3 +1,4 @@
+mod faster;
 mod pairs;
 mod real;
 mod recorded;

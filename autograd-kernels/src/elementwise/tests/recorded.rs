@@ -9,7 +9,7 @@ use crate::elementwise::dual::Dual;
 use crate::elementwise::recorded::{Recorded, Replay, Replayed, Trace, WIDTH, Wanted};
 
 /// Each function of `Real` and each operator, of two numbers between 0 and 1.
-fn functions<R: Real>(x: R, y: R) -> Vec<R>
+pub(super) fn functions<R: Real>(x: R, y: R) -> Vec<R>
 where
     f64: Literal<R>,
 {
@@ -81,7 +81,7 @@ where
     ]
 }
 
-const COUNT: usize = 58;
+pub(super) const COUNT: usize = 58;
 
 /// A formula that is replayed, and how often it was recorded.
 struct Of<F, const I: usize, const O: usize>(F, Cell<usize>);
