@@ -43,7 +43,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         );
         let examples_and_groups = Channels {
             outer: 1,
-            count: channels.outer * groups,
+            // Without channels there are no elements, in any number of groups.
+            count: channels.outer * groups.min(channels.count),
             inner: channels.count / groups * channels.inner,
         };
         let (normalized, ..) = Normalize::apply(self, examples_and_groups, eps);

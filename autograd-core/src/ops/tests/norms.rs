@@ -101,6 +101,17 @@ fn groups() {
 }
 
 #[test]
+fn no_channels_are_any_number_of_groups() {
+    for groups in [1, 7, usize::MAX] {
+        let nothing = leaf(&[2, 0, 3]);
+        let y = nothing.group_norm(groups, None, None, 0.1);
+        assert_eq!(y.shape(), [2, 0, 3]);
+        y.sum().backward().unwrap();
+        assert_eq!(nothing.grad().unwrap().shape(), [2, 0, 3]);
+    }
+}
+
+#[test]
 fn normalization_of_every_layout_and_of_nothing() {
     let x = data(&[3, 4]).to_array();
     let norm = |x| {

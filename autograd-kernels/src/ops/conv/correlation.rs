@@ -254,7 +254,8 @@ impl<'a> Correlation<'a> {
             (task.images.start * groups * self.outputs + output) * self.size[0] * self.size[1];
         let weight = task.group * self.shape.outputs * self.shape.summands()
             + task.outputs.start * self.weights[0];
-        let line = self.size[1] * self.steps[0];
+        // Not used if there is one line, as with a stride that is larger than an image.
+        let line = self.size[1].wrapping_mul(self.steps[0]);
         let pitch = self.planes.pitch();
         let mut channel = 0;
         loop {

@@ -34,7 +34,7 @@ fn by_definition(
 /// Shapes of images and weights, stride, padding, dilation, groups.
 type Case = ([usize; 4], [usize; 4], [[usize; 2]; 3], usize);
 
-const CASES: [Case; 16] = [
+const CASES: [Case; 18] = [
     ([2, 3, 5, 6], [4, 3, 3, 2], [[1, 1], [0, 0], [1, 1]], 1),
     ([2, 2, 6, 7], [3, 2, 3, 2], [[2, 1], [1, 2], [1, 2]], 1),
     ([1, 4, 5, 5], [6, 2, 3, 3], [[1, 2], [1, 1], [1, 1]], 2),
@@ -58,6 +58,19 @@ const CASES: [Case; 16] = [
         [1, 1, 2, 1],
         [1, 1, 3, 1],
         [[2, 1], [1 << 40, 0], [1 << 40, 1]],
+        1,
+    ),
+    // Strides after which there is no image.
+    (
+        [2, 2, 3, 4],
+        [3, 2, 2, 2],
+        [[usize::MAX, usize::MAX - 1], [0, 1], [1, 1]],
+        1,
+    ),
+    (
+        [1, 1, 3, 3],
+        [1, 1, 2, 2],
+        [[1 << 62, 1], [1 << 61, 0], [1, 1]],
         1,
     ),
     // Too many lines, channels and outputs for one task.

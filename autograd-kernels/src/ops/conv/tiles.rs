@@ -135,11 +135,14 @@ impl<T: Lanes> Tiles<'_, T> {
                 // The pixels of a tile that are on one line.
                 let end = count.min(lane + self.pitch - pixel);
                 let seen = end.min((lane + self.width).saturating_sub(pixel));
-                let to = row * self.output + line * self.line + pixel * self.step;
+                // A large stride has one pixel, at the start: where nothing is seen, the product may be too large.
+                let line_start = line.wrapping_mul(self.line);
+                let start = line_start.wrapping_add(pixel.wrapping_mul(self.step));
+                let to = start.wrapping_add(row * self.output);
                 for (n, sums) in sums[..rows].iter().enumerate() {
                     let bias = self.bias.map_or(T::zero(), |bias| bias[row + n]);
                     let sums = sums.as_ptr().cast();
-                    self.put::<R>(sums, lane..seen, bias, to + n * self.output);
+                    self.put::<R>(sums, lane..seen, bias, to.wrapping_add(n * self.output));
                 }
                 (lane, line, pixel) = (end, line + 1, 0);
             }
