@@ -27,7 +27,21 @@ pub(crate) struct Lanes<'a, T: Element> {
 
 impl<'a, T: Element> Lanes<'a, T> {
     /// Returns the lanes of `x` along the reduced axes, in the row-major order of the other axes.
+    ///
+    /// # Panics
+    /// If there is no memory for a result of each lane.
+    #[track_caller]
     pub(crate) fn of<D: Dimension>(x: &'a ArrayView<'_, T, D>, reduced_axes: Axes) -> Self {
+        // Of no elements there can be more lanes than there is memory for.
+        if x.is_empty() {
+            let shape = reduced_axes.shape("reduce", x.shape());
+            assert!(
+                memory::has_room::<T>(shape.size()),
+                "a reduction of shape {:?}: there is no memory for a result of shape {shape} of {}",
+                x.shape(),
+                T::TYPE
+            );
+        }
         let axes = order(x, reduced_axes).unwrap_or_else(|| (0..x.ndim()).collect());
         let (kept, reduced): (Vec<usize>, Vec<usize>) =
             axes.iter().partition(|axis| !reduced_axes.contains(**axis));
@@ -196,8 +210,9 @@ pub fn reduce<T: Element, U, D: Dimension, E: Dimension>(
     mut f: impl FnMut(&[T]) -> U,
 ) -> Array<U, E> {
     let shape = reduced_axes.shape("reduce", x.shape());
+    let lanes = Lanes::of(x, reduced_axes);
     let mut results = memory::take(shape.size());
-    Lanes::of(x, reduced_axes).for_each(|lane| results.push(f(lane)));
+    lanes.for_each(|lane| results.push(f(lane)));
     reduced(results, &shape)
 }
 

@@ -376,3 +376,15 @@ fn second_derivatives_of_lengths() {
     assert_eq!(second([0.0; 3], |x| x.norm()), Array1::zeros(3));
     assert_eq!(second([5.0; 3], |x| x.std(0)), Array1::zeros(3));
 }
+
+#[test]
+fn a_result_that_does_not_fit_into_memory_is_reported_at_the_callers_line() {
+    let nothing = Tensor::from(ndarray::Array2::<f64>::zeros((1 << 50, 0)));
+    let one = Axis(1);
+    panics_here!(nothing.sum_axis(one));
+    panics_here!(nothing.mean_axes(&[1]));
+    panics_here!(nothing.var_axis(one, 0));
+    panics_here!(nothing.prod_axis(one));
+    panics_here!(nothing.logsumexp_axis(one));
+    panics_here!(nothing.norm_axis(one));
+}
