@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, OnceLock};
 
 use pullback::foreign::panic_text;
-use pullback::functional::vmap;
+use pullback::functional::{jvp, vmap};
 use pullback::ndarray::{Array1, Array2, Axis, array};
 use pullback::prelude::*;
 use pullback::{Backward, Error, ErrorKind};
@@ -301,7 +301,40 @@ fn a_panic_in_an_example_reaches_the_caller() {
     // On whatever thread it was.
     let panic = catch_unwind(AssertUnwindSafe(|| vmap(small, Axis(0), &x)));
     let panic = panic.expect_err("a panic");
-    assert_eq!(panic_text(&*panic), "a number that is too small");
+    let text = panic_text(&*panic);
+    let example = text.strip_prefix("example ");
+    let example =
+        example.and_then(|text| text.strip_suffix(" of `vmap`: a number that is too small"));
+    let example: usize = example.expect(text).parse().expect(text);
+    assert!(x.view()[example] <= 1.0);
+}
+
+#[test]
+fn a_panic_names_the_example_at_the_line_of_vmap() {
+    let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]);
+    let second = |x: &Tensor0<f64>| {
+        assert!(x.item() != 4.0, "no fours");
+        x * 2.0
+    };
+    let of_rows = |x: &Tensor1<f64>| vmap(second, Axis(0), x).unwrap();
+    let (message, file, _) = panic_of(|| vmap(of_rows, Axis(0), &x));
+    assert_eq!(
+        message,
+        "example 1 of `vmap`: example 1 of `vmap`: no fours"
+    );
+    assert_eq!(file, file!());
+    // In forward mode, where the examples are one after the other.
+    let (message, ..) = panic_of(|| {
+        jvp(
+            |x: &Tensor2<f64>| vmap(of_rows, Axis(0), x).unwrap(),
+            &x,
+            &x,
+        )
+    });
+    assert_eq!(
+        message,
+        "example 1 of `vmap`: example 1 of `vmap`: no fours"
+    );
 }
 
 #[test]

@@ -33,6 +33,7 @@ use std::sync::OnceLock;
 use ndarray::{Axis, SliceInfoElem};
 
 use crate::erased::{AnyTensor, InputTensors, OutputTensors, either};
+use crate::error::panic::{catching_passes, caught};
 use crate::error::{Error, ErrorKind};
 use crate::forward_mode;
 use crate::tape::new_floor;
@@ -101,7 +102,7 @@ use schedule::Schedule;
 ///
 /// # Panics
 /// If an input does not have the axis, there is no example, the inputs differ in the number of examples, or outputs
-/// differ in their shapes; and if `function` panics.
+/// differ in their shapes; and if `function` panics, with the number of the example.
 #[track_caller]
 pub fn vmap<I, O, F>(function: F, axis: Axis, inputs: I) -> Result<O::Stacked, Error>
 where
@@ -114,7 +115,10 @@ where
     let of_outputs: OnceLock<LengthsOf<O::Tensors>> = OnceLock::new();
     let called_at = Location::caller();
     let function = |index: usize, example: &[AnyTensor]| {
-        let outputs = I::Example::with(lengths, example, |refs| function(refs)).into_result();
+        let run = || I::Example::with(lengths, example, |refs| function(refs)).into_result();
+        let outputs = caught(run).unwrap_or_else(|panic| {
+            panic.pass_on_later(&format_args!("example {index} of `vmap`"))
+        });
         let outputs = outputs.map_err(|error| {
             ErrorKind::Example {
                 example: index,
@@ -138,7 +142,7 @@ where
         names: None,
         called_at,
     };
-    let outputs = match call.run() {
+    let outputs = match catching_passes(|| call.run()) {
         Ok(outputs) => outputs,
         Err(error) => return Err(error.into_error()),
     };
