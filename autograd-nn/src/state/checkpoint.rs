@@ -5,14 +5,12 @@ use std::path::Path as FilePath;
 
 use crate::path::ParameterPath;
 use crate::state::dict::StateDict;
-use crate::state::error::StateError;
+use crate::state::error::{MODEL, StateError};
 use crate::state::file::StateFile;
 use crate::state::load::{read, state_dict};
 use crate::state::random::{differences, random_state, set_random_state};
 use crate::visit::Field;
 
-/// The prefix of the model's names.
-const MODEL: &str = "model";
 /// The prefix of the names of the model's random state.
 const RANDOM: &str = "random";
 

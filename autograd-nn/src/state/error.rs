@@ -207,6 +207,24 @@ impl StateError {
     }
 }
 
+/// The prefix of the model's names in a checkpoint.
+pub(super) const MODEL: &str = "model";
+
+/// Returns a missing name, and the one that it has in a checkpoint, if the state has that.
+fn of_checkpoint(differences: &[Difference]) -> Option<(&str, &str)> {
+    let missing = differences.iter().find_map(|difference| match difference {
+        Difference::Missing { key, .. } => Some(&key[..]),
+        _ => None,
+    })?;
+    let prefix = format!("{MODEL}.");
+    differences.iter().find_map(|difference| match difference {
+        Difference::Unexpected { key, .. } if key.strip_prefix(&prefix) == Some(missing) => {
+            Some((missing, &key[..]))
+        }
+        _ => None,
+    })
+}
+
 impl fmt::Debug for StateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -220,6 +238,13 @@ impl fmt::Display for StateError {
                 match path {
                     Some(path) => write!(f, "the state in {} does not fit: ", path.display())?,
                     None => f.write_str("the state does not fit: ")?,
+                }
+                if let Some((key, in_file)) = of_checkpoint(differences).filter(|_| path.is_some())
+                {
+                    return write!(
+                        f,
+                        "its names are those of a checkpoint, `{in_file}` for `{key}`: load it with `load_checkpoint`"
+                    );
                 }
                 for (number, difference) in differences.iter().enumerate() {
                     let between = if number > 0 { "; " } else { "" };

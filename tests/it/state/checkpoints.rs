@@ -100,6 +100,28 @@ fn training_goes_on_bit_by_bit() {
 }
 
 #[test]
+fn a_checkpoint_that_is_loaded_as_a_state_is_recognized() {
+    let folder = Folder::new("as-state");
+    let path = folder.file("run.safetensors");
+    let mut net = Run::new(0.5).net;
+    save_checkpoint(&path, &net, &[], &[]).unwrap();
+    let error = net.load_safetensors(&path).unwrap_err().to_string();
+    let expected = "does not fit: its names are those of a checkpoint, `model.weight` for `weight`: load it with \
+                    `load_checkpoint`";
+    assert!(error.ends_with(expected), "{error}");
+    // A state in memory, and one that has other names.
+    let state = net.state_dict().prefixed("model");
+    let error = net.load_state_dict(&state, true).unwrap_err().to_string();
+    assert!(error.contains("`weight` is missing"), "{error}");
+    state.save_safetensors(&path, &[]).unwrap();
+    let error = vec![Run::new(0.5).net].load_safetensors(&path).unwrap_err();
+    assert!(
+        error.to_string().contains("`0.weight` is missing"),
+        "{error}"
+    );
+}
+
+#[test]
 fn a_checkpoint_that_does_not_fit_changes_nothing() {
     let folder = Folder::new("not-fit");
     let path = folder.file("run.safetensors");
