@@ -28,21 +28,26 @@ pub(crate) fn strangers(expression: &Expr, known: &[String]) -> Vec<Ident> {
 
 /// Returns whether the tokens of a body bind a name anew: by `let`, `for` or `fn`, or as what a closure takes.
 pub(crate) fn rebinds(body: &TokenStream, name: &str) -> bool {
-    binds(body.clone(), false, name)
+    bindings(body, name) > 0
 }
 
-/// Returns whether tokens bind a name; as a pattern, they do with each word.
-fn binds(tokens: TokenStream, mut is_pattern: bool, name: &str) -> bool {
-    let mut in_bars = false;
+/// Returns how often the tokens of a body bind a name.
+pub(crate) fn bindings(body: &TokenStream, name: &str) -> usize {
+    count_bindings(body.clone(), false, name)
+}
+
+/// Returns how often tokens bind a name; as a pattern, they do with each word.
+fn count_bindings(tokens: TokenStream, mut is_pattern: bool, name: &str) -> usize {
+    let (mut in_bars, mut count) = (false, 0);
     for token in tokens {
         match token {
             TokenTree::Ident(word) if ["let", "for", "fn"].iter().any(|key| word == key) => {
                 is_pattern = true;
             }
             TokenTree::Ident(word) if word == "in" => is_pattern = false,
-            TokenTree::Ident(word) if (is_pattern || in_bars) && word == name => return true,
-            TokenTree::Group(group) if binds(group.stream(), is_pattern || in_bars, name) => {
-                return true;
+            TokenTree::Ident(word) if (is_pattern || in_bars) && word == name => count += 1,
+            TokenTree::Group(group) => {
+                count += count_bindings(group.stream(), is_pattern || in_bars, name);
             }
             TokenTree::Punct(sign) => {
                 is_pattern &= sign.as_char() != '=';
@@ -51,7 +56,7 @@ fn binds(tokens: TokenStream, mut is_pattern: bool, name: &str) -> bool {
             _ => {}
         }
     }
-    false
+    count
 }
 
 struct Uses<'a> {

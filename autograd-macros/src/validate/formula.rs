@@ -15,7 +15,7 @@ use crate::uses;
 /// What the rules know of a formula.
 struct Formula<'a> {
     number: &'a Ident,
-    /// Its inputs that are numbers, but for names that the body binds anew.
+    /// Its inputs that are numbers, but for names that the body binds anew, and the numbers that it declares.
     inputs: Vec<&'a Ident>,
     /// Its inputs that are rows, but for names that the body binds anew.
     rows: Vec<&'a Ident>,
@@ -42,9 +42,19 @@ pub(super) fn check(
             .filter(|name| !uses::rebinds(body, &name.to_string()))
             .collect()
     };
+    let declared = declared_numbers(body, &elementwise.number);
+    let mut inputs: Vec<&Ident> = known(false);
+    // A name that is also bound as something else, or is a parameter, is not known.
+    inputs.extend(declared.iter().filter(|name| {
+        let times = declared.iter().filter(|other| other == name).count();
+        let mut values = elementwise.values.iter().map(|(value, _)| value);
+        uses::bindings(body, &name.to_string()) == times
+            && !elementwise.inputs.contains(name)
+            && !values.any(|value| value == *name)
+    }));
     let formula = Formula {
         number: &elementwise.number,
-        inputs: known(false),
+        inputs,
         rows: known(true),
         functions: functions.iter().filter(|name| !is_own(name)).collect(),
     };
@@ -182,6 +192,8 @@ impl Formula<'_> {
     /// //                              ^ `2` is an integer
     /// fn ramp<T: Real>(x: T) -> T { x.max(0) }
     /// //                                  ^ `0` is an integer
+    /// fn twice<T: Real>(x: T) -> T { let double = |y: T| y * 2; double(x) }
+    /// //                                                     ^ `2` is an integer
     /// fn whole<T: Real>(x: T) -> T { … x as i64 … }
     /// //                                 ^^ `x` is a `T`, and cannot be cast
     /// ```
@@ -379,6 +391,26 @@ impl Formula<'_> {
     fn input_in(&self, arguments: &TokenStream) -> Option<&Ident> {
         find_in(arguments, &self.inputs)
     }
+}
+
+/// Returns the names that a body declares to be numbers: `|y: T|`, `let y: T`.
+fn declared_numbers(body: &TokenStream, number: &Ident) -> Vec<Ident> {
+    let tokens: Vec<TokenTree> = body.clone().into_iter().collect();
+    let mut found = Vec::new();
+    for place in 0..tokens.len() {
+        match &tokens[place..] {
+            [TokenTree::Ident(name), colon, TokenTree::Ident(ty), end, ..]
+                if is_mark(colon, ':') && ty == number && !is_mark(end, ':') =>
+            {
+                found.push(name.clone());
+            }
+            [TokenTree::Group(group), ..] => {
+                found.extend(declared_numbers(&group.stream(), number));
+            }
+            _ => {}
+        }
+    }
+    found
 }
 
 /// Returns one of these inputs in tokens that only compute with it: a comparison, a closure, a block, a macro or a call

@@ -88,6 +88,26 @@ mod integer_as_an_argument {
     pub fn ramp<T: Real>(x: T) -> T { x.max(0) }
 }
 
+mod integer_in_a_closure {
+    use super::*;
+    #[custom_function(elementwise)]
+    pub fn twice<T: Real>(x: T) -> T {
+        let double = |y: T| y * 2;
+        double(x)
+    }
+}
+
+// What an index is called may be a number elsewhere.
+mod index_in_a_closure {
+    use super::*;
+    #[custom_function(elementwise)]
+    pub fn sum<T: Real>(p: [T; 4]) -> T {
+        let even = |k: usize| p[k * 2];
+        let half = |k: T| k * 0.5;
+        half(even(0) + even(1))
+    }
+}
+
 mod float_on_the_left {
     use super::*;
     #[custom_function(elementwise)]
