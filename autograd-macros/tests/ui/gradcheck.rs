@@ -359,4 +359,26 @@ mod together_with_two {
     }
 }
 
+mod constant_without_a_value {
+    use super::*;
+    #[custom_function(grad(x) = &grad_output * N as f64, gradcheck(x = [3]))]
+    pub fn scaled<const N: usize>(x: ArrayView1<f64>) -> Array1<f64> { &x * N as f64 }
+}
+
+mod constant_of_a_value {
+    use super::*;
+    #[custom_function(grad(x) = &grad_output * factors[0], gradcheck(x = [3], factors = [2.0, 3.0]))]
+    pub fn scaled<const N: usize>(x: ArrayView1<f64>, factors: [f64; N]) -> Array1<f64> { &x * factors[0] }
+}
+
+mod axis_in_a_range {
+    use super::*;
+    #[custom_function(
+        grad(x) = &grad_output * 2.0,
+        shapes(x = [n], output = x),
+        gradcheck(n = 3, x = [3] in 0.0..n as f64),
+    )]
+    pub fn doubled(x: ArrayView1<f64>) -> Array1<f64> { &x * 2.0 }
+}
+
 fn main() {}

@@ -1,5 +1,6 @@
 //! Rules for `gradcheck(…)`: a shape for each tensor, an expression for each value.
 
+use proc_macro2::TokenStream;
 use quote::ToTokens as _;
 use syn::{
     Expr, ExprArray, ExprLit, ExprMacro, ExprRange, ExprUnary, Ident, Lit, Type, UnOp, parse_quote,
@@ -14,8 +15,9 @@ use crate::model::{
 };
 use crate::parse::Argument;
 use crate::show::show;
-use crate::spell::of_rows;
+use crate::spell::{has_word, of_rows};
 use crate::types::{Content, Kind, Rank, TensorType, is_primitive, last_segment};
+use crate::uses;
 use by_axis::Lengths;
 
 mod by_axis;
@@ -63,6 +65,7 @@ pub(super) fn read(
     // The rank of what is missing may be that of others.
     if reader.diagnostics.len() == mistakes {
         reader.parameters_are_known();
+        reader.constants_are_known();
         reader.it_is_small_enough();
         reader.infer_others();
     }
@@ -504,6 +507,8 @@ impl Reader<'_> {
             self.diagnostics.error_with_help(within, &message, &help);
             return None;
         };
+        self.has_no_axis(low);
+        self.has_no_axis(high);
         if let (Some(low), Some(high)) = (literal(low), literal(high))
             && low >= high
         {
@@ -512,6 +517,24 @@ impl Reader<'_> {
         }
         let (low, high) = (Expr::clone(low), Expr::clone(high));
         Some(Box::new(Within { low, high }))
+    }
+
+    /// The lengths of axes are not known in a range.
+    ///
+    /// ```text
+    /// #[custom_function(shapes(x = [n], output = x), gradcheck(n = 3, x = [3] in 0.0..n as f64))]
+    /// //                                                                              ^ `n` is an axis
+    /// ```
+    fn has_no_axis(&mut self, end: &Expr) {
+        let axes = self.forward.shapes.axes.iter();
+        let names: Vec<String> = axes.map(|axis| axis.name.to_string()).collect();
+        // A capital may be a constant of the module.
+        let is_small = |name: &Ident| !name.to_string().starts_with(char::is_uppercase);
+        if let Some(axis) = uses::names(end, &names).into_iter().find(is_small) {
+            let message = format!("`{axis}` is an axis, whose length is not known here");
+            self.diagnostics
+                .error_with_help(&axis, &message, "write a number: `in 0.0..3.0`");
+        }
     }
 
     /// A value cannot have a range.
@@ -788,6 +811,36 @@ impl Reader<'_> {
                     .error_with_help(self.keyword, &message, &help);
                 // Once is enough.
                 self.becomes(dimension, Concrete::Rank(0));
+            }
+        }
+    }
+
+    /// A constant of the block that no type has must be given.
+    ///
+    /// ```text
+    /// #[custom_function(grad(x) = &grad_output * N as f64, gradcheck(x = [3]))]
+    /// //                                                   ^^^^^^^^^ the number `N` does not follow from the inputs
+    /// fn scaled<const N: usize>(x: ArrayView1<f64>) -> Array1<f64>
+    /// ```
+    fn constants_are_known(&mut self) {
+        let generics = &self.definition.generics;
+        let types = self.forward.inputs.iter();
+        let types = types.map(|input| input.ty.to_token_stream());
+        let bounds = generics.type_params();
+        let bounds = bounds.map(|param| param.bounds.to_token_stream());
+        let clause = generics.where_clause.to_token_stream();
+        let tokens: Vec<TokenStream> = types.chain(bounds).chain([clause]).collect();
+        for constant in generics.const_params().map(|param| &param.ident) {
+            let is_given = self.parameters.iter().any(|(known, _)| known == constant);
+            if !is_given
+                && !tokens
+                    .iter()
+                    .any(|tokens| has_word(tokens.clone(), constant))
+            {
+                let message = format!("the number `{constant}` does not follow from the inputs");
+                let help = format!("add it to the shapes: `{constant} = 2`");
+                self.diagnostics
+                    .error_with_help(self.keyword, &message, &help);
             }
         }
     }
