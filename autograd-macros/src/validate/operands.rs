@@ -1,7 +1,10 @@
 //! Rules for the operators in a gradient that is an expression: tensors are views there, and values are references.
 
 use syn::visit::{self, Visit};
-use syn::{BinOp, Expr, ExprBinary, ExprUnary, Ident, Lit, UnOp};
+use syn::{
+    BinOp, Expr, ExprAsync, ExprBinary, ExprClosure, ExprTry, ExprUnary, Ident, Item, Lit, Token,
+    UnOp,
+};
 
 use super::context::Context;
 use super::expressions::peel;
@@ -9,13 +12,41 @@ use crate::model::{Source, Wants};
 use crate::show::show;
 use crate::types::{Kind, is_float, is_primitive, option_of};
 
-/// Checks the operators outside of closures and blocks, up to the first mistake.
+/// Checks that nothing is returned, and the operators outside of closures and blocks, up to the first mistake.
 pub(super) fn check(expression: &Expr, context: &mut Context<'_>) {
+    let mut returned = Returned(None);
+    returned.visit_expr(expression);
+    if let Some(question) = returned.0 {
+        let message = "`?` returns an error, which a gradient in this form cannot";
+        let help = "write an `impl` block, whose backward functions may return a `Result`";
+        return context.diagnostics.error_with_help(question, message, help);
+    }
     let free = context.definition.kind.free();
     // With `higher_order`, tensors have other operators.
     if free.is_some_and(|free| !free.higher_order) {
         operators(expression, context);
     }
+}
+
+/// The first `?`, outside of functions of its own.
+///
+/// ```text
+/// #[custom_function(grad(x) = solved(grad_output)?)]
+/// //                                             ^ `?` returns an error
+/// ```
+struct Returned<'a>(Option<&'a Token![?]>);
+
+impl<'a> Visit<'a> for Returned<'a> {
+    fn visit_expr_try(&mut self, question: &'a ExprTry) {
+        visit::visit_expr_try(self, question);
+        self.0.get_or_insert(&question.question_token);
+    }
+
+    fn visit_expr_closure(&mut self, _: &'a ExprClosure) {}
+
+    fn visit_expr_async(&mut self, _: &'a ExprAsync) {}
+
+    fn visit_item(&mut self, _: &'a Item) {}
 }
 
 /// Returns a tensor that is an operand by reference, as arrays are: `&grad_output * 2.0`.
@@ -82,6 +113,9 @@ fn operators(expression: &Expr, context: &mut Context<'_>) -> bool {
 /// #[custom_function(grad(x) = &grad_output * *scale)]
 /// fn f(x: ArrayView1<f64>, scale: Option<f64>) -> Array1<f64>
 /// //                       ^^^^^ `scale` is an `Option<f64>`
+/// #[custom_function(grad(x) = &grad_output * &gain)]
+/// fn f(x: ArrayView1<f64>, gain: Option<ArrayView1<f64>>) -> Array1<f64>
+/// //                       ^^^^ `gain` may be missing
 /// ```
 fn operand(operand: &Expr, other: &Expr, context: &mut Context<'_>) -> bool {
     if !is_an_array(other, context) {
@@ -135,6 +169,7 @@ fn of_a_value(operand: &Expr, context: &Context<'_>) -> Option<(String, String)>
             expr,
             ..
         }) => (name(peel(expr))?, true),
+        Expr::Reference(reference) => (name(&reference.expr)?, true),
         operand => (name(operand)?, false),
     };
     let Wants::Saved(source) = context.forward.wanted(name, false)? else {
@@ -146,7 +181,9 @@ fn of_a_value(operand: &Expr, context: &Context<'_>) -> Option<(String, String)>
     }
     let value = context.forward.source(source);
     if value.tensor.is_some() {
-        return None;
+        let message = format!("`{name}` may be missing, and an `Option` has no operators");
+        let help = format!("write `match &{name} {{ Some({name}) => …, None => … }}`");
+        return (value.kind == Kind::Optional).then_some((message, help));
     }
     let ty = show(value.ty);
     if option_of(value.ty).is_some_and(is_primitive) {

@@ -351,6 +351,19 @@ mod no_return_type {
     pub fn used(x: &Tensor1<f64>) -> Tensor1<f64> { twice(&twice(x).exp()) }
 }
 
+mod optional_input_as_an_operand {
+    use super::*;
+    #[custom_function(grad(x) = &grad_output * &gain, grad(gain) = &grad_output * &x)]
+    pub fn scaled(x: ArrayView1<f64>, gain: Option<ArrayView1<f64>>) -> Array1<f64> { todo!("{x} {gain:?}") }
+}
+
+mod error_in_a_gradient {
+    use super::*;
+    fn solved(g: ArrayView1<f64>) -> Result<Array1<f64>, std::fmt::Error> { Ok(g.to_owned()) }
+    #[custom_function(grad(x) = solved(grad_output)? * 2.0)]
+    pub fn doubled(x: ArrayView1<f64>) -> Array1<f64> { &x * 2.0 }
+}
+
 fn main() {}
 
 mod beginning_of_a_name {
