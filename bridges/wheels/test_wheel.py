@@ -48,7 +48,8 @@ def test_it_has_no_path_of_the_machine_that_built_it(wheel):
 
 
 def test_it_imports_in_less_than_50_ms_beyond_numpy():
-    program = "import numpy, time; start = time.perf_counter(); import diffops; print(time.perf_counter() - start)"
+    # Of processor time, as other tests run meanwhile.
+    program = "import numpy, time; start = time.process_time(); import diffops; print(time.process_time() - start)"
     runs = (subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True) for _ in range(5))
     assert min(float(run.stdout) for run in runs) < 0.05
 
