@@ -10,11 +10,17 @@ MODULES = ["python", "selective_scan", "rnnt"]
 PIP = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-build-isolation", "--no-deps", "--wheel-dir"]
 
 
+def environment_of_cargo():
+    """The environment in which Cargo builds for tests."""
+    # A folder that no other Cargo locks; with a target, macros are compiled without the options of a wheel, once for all.
+    host = subprocess.run(["rustc", "--print", "host-tuple"], check=True, stdout=subprocess.PIPE, text=True).stdout
+    return {**os.environ, "CARGO_TARGET_DIR": str(BRIDGES / "target/modules"), "CARGO_BUILD_TARGET": host.strip()}
+
+
 def build(source, wheels):
     """Builds a folder or a source distribution without optimizations, and returns the wheel: for tests."""
     profile = ["--config-settings", "maturin.build-args=--profile dev"]
-    environment = {**os.environ, "CARGO_TARGET_DIR": str(BRIDGES / "target")}
-    subprocess.run([*PIP, str(wheels), *profile, str(source)], env=environment, check=True)
+    subprocess.run([*PIP, str(wheels), *profile, str(source)], env=environment_of_cargo(), check=True)
     (wheel,) = wheels.iterdir()
     return wheel
 

@@ -5,12 +5,20 @@ import re
 import subprocess
 import sys
 
-from building import BRIDGES, build
+from building import BRIDGES, build, environment_of_cargo
 
 # Two keywords of Python, one of them also of Rust, and a name that operators of PyTorch cannot have.
 BETWEEN = """
 #[custom_function(elementwise)]
 pub fn between<T: Real>(r#in: T, from: T, σ: T) -> T { (r#in - from) / σ }
+"""
+
+
+# Runs the tests with the options of the wheel, so that Cargo compiles the library once for both.
+CARGO_TEST = """
+import subprocess, backend
+with backend.renamed(backend.Crates().folders) as options:
+    subprocess.run(["cargo", "test", "--quiet", *options], check=True)
 """
 
 
@@ -56,8 +64,8 @@ def test_a_new_crate_is_built_and_differentiated(tmp_path):
     assert str(tmp_path) in ran.stdout
     # The tests of the crate itself, in Python and in Rust.
     subprocess.run([sys.executable, "-m", "pytest", "-q"], cwd=crate, env=environment, check=True)
-    environment = {**os.environ, "CARGO_TARGET_DIR": str(BRIDGES / "target")}
-    ran = subprocess.run(["cargo", "test", "--quiet"], cwd=crate, env=environment, check=True, stdout=-1, text=True)
+    command, environment = [sys.executable, "-c", CARGO_TEST], environment_of_cargo()
+    ran = subprocess.run(command, cwd=crate, env=environment, check=True, stdout=-1, text=True)
     assert "2 passed" in ran.stdout
     stub = (tmp_path / "installed/my_ops/__init__.pyi").read_text()
     assert "def product(x: Array, w: Array, scale: float) -> Array:" in stub
