@@ -11,7 +11,7 @@ const ROWS: usize = 1_000_000;
 const ROUNDS: usize = 15;
 
 fn largest<T: Real>(x: [T; 8]) -> T {
-    x.into_iter().fold(x[0], |most, x| most.max(x))
+    x.into_iter().fold(x[0], T::max)
 }
 
 #[custom_function(elementwise)]
