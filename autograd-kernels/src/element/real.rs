@@ -350,10 +350,30 @@ pub trait Plain: Real {}
 impl Plain for f64 {}
 
 pub(crate) mod sealed {
+    use std::cmp::Ordering;
     use std::ops::{Add, Mul, Neg};
 
     /// Loops are compiled for these types alone, and are right for all of them.
     pub trait Sealed {
+        /// Whether comparisons are recorded: a formula that compares is replayed in each course that lanes take.
+        const IS_RECORDED: bool = false;
+
+        /// Returns the part of the derivative of a maximum that is this number's: 1 if it is larger than the other, or NaN,
+        /// 1/2 if both are the same, and 0 if it is smaller.
+        #[must_use]
+        #[inline(always)]
+        fn share(self, other: Self) -> Self
+        where
+            Self: Copy + PartialOrd + From<f64>,
+        {
+            Self::from(match self.partial_cmp(&other) {
+                Some(Ordering::Less) => 0.0,
+                Some(Ordering::Equal) => 0.5,
+                None if self.partial_cmp(&self).is_some() => 0.0,
+                Some(Ordering::Greater) | None => 1.0,
+            })
+        }
+
         /// Returns whether the number and all of its tangents are 0.
         fn is_zero(&self) -> bool;
 

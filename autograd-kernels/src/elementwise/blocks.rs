@@ -9,7 +9,7 @@ use super::groups::{MOST_AT_ONCE, OneGroup, group};
 use super::item::{Item, spots};
 use super::order::{AllInputs, First, Order, Second, Third, Variables};
 use super::recorded::Replay;
-use super::replayed::{MOST_DUAL, MOST_DUAL_OF_PAIRS, partials, values};
+use super::replayed::{MOST_DUAL, MOST_DUAL_OF_PAIRS, outputs, partials};
 use super::replayed_pairs::{add_partials, add_values};
 use super::sides::{Outputs, PartialsOf, TileLoop};
 use super::tile::{Side, Tile};
@@ -68,7 +68,7 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: 
         };
         match evaluation {
             Evaluation::Values if const { !F::IS_VECTOR_CODE } && wanted == Wanted::Replayed => {
-                values::<T, F, I, O>(formula, kept, inputs, results);
+                outputs::<T, F, First, I, O>(formula, kept, inputs, results);
             }
             Evaluation::Values => {
                 let work = ValueWork::<T, F, I, O> {
@@ -77,6 +77,10 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: 
                     inputs,
                 };
                 compiled(OneComponent::<_, _, O>(work, results));
+            }
+            Evaluation::Tangents if const { !F::IS_WRITTEN_OUT && Self::IS_REPLAYED && ORDER > 1 } =>
+            {
+                outputs::<T, F, Second, I, O>(formula, kept, inputs, results);
             }
             Evaluation::Tangents => {
                 if const { I > 1 || O > 1 } {

@@ -235,9 +235,32 @@ impl<R: Real, const N: usize> Dual<R, N> {
         let half = R::from(0.5);
         self.scaled(value, half).plus(other.scaled(value, half))
     }
+
+    /// Returns `value` with a share of the tangents, and the rest of the other's. What has no share makes no NaN.
+    fn mixed(mut self, other: Self, value: R, share: R) -> Self {
+        let rest = R::from(1.0) - share;
+        each!(index < N => {
+            self.tangents[index] = match (self.has(index), other.has(index)) {
+                (true, true) => share.pulled(self.tangents[index]) + rest.pulled(other.tangents[index]),
+                (true, false) => share.pulled(self.tangents[index]),
+                (false, _) => rest.pulled(other.tangents[index]),
+            };
+        });
+        self.value = value;
+        self.live |= other.live;
+        self.is_directed |= other.is_directed;
+        self
+    }
 }
 
 impl<R: Real, const N: usize> sealed::Sealed for Dual<R, N> {
+    const IS_RECORDED: bool = R::IS_RECORDED;
+
+    #[inline(always)]
+    fn share(self, other: Self) -> Self {
+        Self::constant(self.value.share(other.value))
+    }
+
     #[inline(always)]
     fn is_zero(&self) -> bool {
         let mut is_zero = self.value.is_zero();
@@ -763,7 +786,11 @@ impl<R: Real, const N: usize> Real for Dual<R, N> {
     fn max(self, other: impl Into<Self>) -> Self {
         let (this, other) = (self.unturned(), other.into().unturned());
         // The value may have tangents too, which are shared as well.
-        let shared = other.shared(this, this.value.max(other.value));
+        let value = this.value.max(other.value);
+        if R::IS_RECORDED {
+            return this.mixed(other, value, this.value.share(other.value));
+        }
+        let shared = other.shared(this, value);
         #[expect(clippy::eq_op, reason = "NaN alone differs from itself")]
         let is_first = this > other || this != this;
         let larger = if is_first { this } else { other };
@@ -773,7 +800,11 @@ impl<R: Real, const N: usize> Real for Dual<R, N> {
     #[inline(always)]
     fn min(self, other: impl Into<Self>) -> Self {
         let (this, other) = (self.unturned(), other.into().unturned());
-        let shared = other.shared(this, this.value.min(other.value));
+        let value = this.value.min(other.value);
+        if R::IS_RECORDED {
+            return this.mixed(other, value, (-this.value).share(-other.value));
+        }
+        let shared = other.shared(this, value);
         #[expect(clippy::eq_op, reason = "NaN alone differs from itself")]
         let is_first = this < other || this != this;
         let smaller = if is_first { this } else { other };

@@ -17,7 +17,8 @@
 //! A pass that needs derivatives with respect to few inputs runs a loop for each *group* of them, with no other
 //! tangents. A group is never of two tensors, and is small enough for registers. A formula with more numbers than fit, or
 //! that the compiler makes no vector code of, is [`recorded`], and differentiated in reverse (`replayed`, and for pairs
-//! `replayed_pairs`); with entries for each element it is another formula for each, and differentiated by groups alone.
+//! `replayed_pairs`); with entries for each element it is another formula for each, and differentiated by groups alone. The
+//! values of one that the compiler may make no vector code of are computed by the [`faster`] of its loop and a replay.
 //!
 //! # Partial derivatives
 //!

@@ -61,8 +61,8 @@ pub(super) fn partials<T, F, D, const I: usize, const O: usize>(
     });
 }
 
-/// Writes the values.
-pub(super) fn values<T, F, const I: usize, const O: usize>(
+/// Writes the values, or of the second order the tangents, of inputs and a direction for each.
+pub(super) fn outputs<T, F, D, const I: usize, const O: usize>(
     formula: &F,
     kept: &mut Option<Replay<T>>,
     inputs: &[&[T]],
@@ -70,15 +70,25 @@ pub(super) fn values<T, F, const I: usize, const O: usize>(
 ) where
     T: Element,
     F: Formula<I, O>,
+    D: Order,
 {
+    let of_inputs = const { spots::<I>(F::INPUTS, F::OF_PAIRS) };
+    let own = slices(F::INPUTS, F::OF_PAIRS);
+    let of_component = |component| {
+        of_inputs.iter().map(move |spot| Spot {
+            slice: component * own + spot.slice,
+            ..*spot
+        })
+    };
+    let places: Vec<Spot> = (0..D::COUNT).flat_map(of_component).collect();
     let of_results = const { spots::<O>(F::OUTPUTS, F::OF_PAIRS) };
     let of_results = of_results.into_iter().enumerate();
     let is_wanted = |(_, spot): &(usize, Spot)| !results[spot.slice].is_empty();
     let of_results: Vec<(usize, Spot)> = of_results.filter(is_wanted).collect();
     compiled(Work {
-        formula: &Values::<F, I, O>(formula),
+        formula: &Outputs(Pairing::<F, D, I, O>::new(formula)),
         wanted: &Wanted::Values(O),
-        of_inputs: &const { spots::<I>(F::INPUTS, F::OF_PAIRS) },
+        of_inputs: &places,
         of_results: &of_results,
         kept,
         inputs,
@@ -224,21 +234,21 @@ where
     }
 }
 
-/// The formula itself.
-pub(super) struct Values<'a, F, const I: usize, const O: usize>(pub(super) &'a F);
+/// The last component of each output: of the first order its value, of the second its tangent.
+pub(super) struct Outputs<'a, F, D, const I: usize, const O: usize>(
+    pub(super) Pairing<'a, F, D, I, O>,
+);
 
-impl<T, F, const I: usize, const O: usize> Replayed<T> for Values<'_, F, I, O>
+impl<T, F, D, const I: usize, const O: usize> Replayed<T> for Outputs<'_, F, D, I, O>
 where
     T: Element,
     F: Formula<I, O>,
+    D: Order,
 {
     fn record(&self, inputs: &[T]) -> Trace<T> {
         Trace::of(inputs, || {
-            let mut numbers = [Recorded::<T>::from(0.0); I];
-            for (input, number) in numbers.iter_mut().enumerate() {
-                *number = Recorded::Node(input);
-            }
-            self.0.at(&self.0.entries(ONE), Place(0), numbers)
+            let computed = self.0.compute(Recorded::<T>::Node);
+            computed.map(|output| output.as_ref()[D::COUNT - 1])
         })
     }
 }

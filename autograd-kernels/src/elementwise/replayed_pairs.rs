@@ -4,7 +4,7 @@ use super::formula::Formula;
 use super::item::{NUMBER, of_numbers};
 use super::order::First;
 use super::recorded::{Replay, Replayed, Row, WIDTH, Wanted};
-use super::replayed::{Pairing, Values, load};
+use super::replayed::{Outputs, Pairing, load};
 use super::tile::{self, Side, Tile};
 use crate::element::Element;
 use crate::loops::wide::{Loop, compiled};
@@ -49,7 +49,7 @@ pub(super) fn add_values<T, F, const I: usize, const O: usize>(
     F: Formula<I, O>,
 {
     compiled(TileWork {
-        formula: &Values::<F, I, O>(formula),
+        formula: &Outputs(Pairing::<F, First, I, O>::new(formula)),
         sides: &const { of_numbers::<_, I>(F::INPUTS, F::SIDES, Side::All) },
         of_sums: &[],
         wanted: &Wanted::Values(O),

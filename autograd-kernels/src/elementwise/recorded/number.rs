@@ -73,6 +73,12 @@ macro_rules! functions {
 }
 
 impl<T: Element> sealed::Sealed for Recorded<T> {
+    const IS_RECORDED: bool = true;
+
+    fn share(self, other: Self) -> Self {
+        self.two::<Share>(other)
+    }
+
     fn is_zero(&self) -> bool {
         self.compare(Comparison::Equal, Self::from(0.0))
     }
@@ -155,6 +161,7 @@ of_two! {
     Quotient |x, y| x / y;
     Raised |x, min| if x < min { min } else { x };
     Lowered |x, max| if x > max { max } else { x };
+    Share |x, y| x.share(y);
 }
 
 impl<T: Element> Div for Recorded<T> {

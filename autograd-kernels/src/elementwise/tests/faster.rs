@@ -256,3 +256,60 @@ fn what_cannot_be_replayed_is_compiled() {
     }
     assert_eq!(replays, 1);
 }
+
+/// Numbers that are chosen, with ties; it is recorded where it is not written out.
+struct Chosen<const WRITTEN_OUT: bool>;
+
+impl<const WRITTEN_OUT: bool> Formula<3, 2> for Chosen<WRITTEN_OUT> {
+    type Entries = ();
+
+    const IS_WRITTEN_OUT: bool = WRITTEN_OUT;
+
+    fn entries(&self, _: Elements) {}
+
+    fn at<R: Real>(&self, (): &(), _: Place, [x, y, z]: [R; 3]) -> [R; 2]
+    where
+        f64: Literal<R>,
+    {
+        let largest = (x * y).max(y * z).max(0.5);
+        [largest * x.min(z), (x.max(y).min(z)).sin()]
+    }
+}
+
+#[test]
+fn tangents_are_those_of_the_compiled_loop() {
+    let points = [0.25, 0.5, 1.0, 1.0, 2.0, -0.75, 0.0];
+    let count = points.len().pow(3);
+    let at = |stride: usize| {
+        Array1::from_shape_fn(count, |index| points[index / stride % points.len()]).into_dyn()
+    };
+    let numbers = [at(1), at(7), at(49), at(5), at(3), at(2), at(11), at(13)];
+    let view = |index: usize| Some(numbers[index].view());
+    let (values, gradients) = ([0, 1, 2].map(view), [3, 4].map(view));
+    let directions = [5, 6, 7].map(view);
+    let all = |loops: &dyn Loops<f64>| {
+        let run = |evaluation, inputs: &[_], wanted: &[bool]| {
+            evaluate(loops, evaluation, inputs, &[count], wanted)
+        };
+        let tangents = [&values[..], &directions].concat();
+        let both = [&values[..], &gradients, &directions, &[None, None]].concat();
+        let second = [true, true, true, true, true, true, true, true, false, false];
+        [
+            run(Evaluation::Tangents, &tangents, &[true, true]),
+            run(Evaluation::Partials { order: 2 }, &both, &second),
+        ]
+    };
+    let [compiled, recorded] = [
+        all(&Blocks::<_, 3, 2, 2>(Chosen::<true>)),
+        all(&Blocks::<_, 3, 2, 2>(Chosen::<false>)),
+    ];
+    for (compiled, recorded) in compiled.iter().flatten().zip(recorded.iter().flatten()) {
+        assert_eq!(compiled.is_some(), recorded.is_some());
+        for (compiled, recorded) in compiled.iter().flatten().zip(recorded.iter().flatten()) {
+            assert!(
+                (compiled - recorded).abs() < 1e-12,
+                "{recorded} is not {compiled}"
+            );
+        }
+    }
+}
