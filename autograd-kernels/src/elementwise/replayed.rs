@@ -35,13 +35,9 @@ pub(super) fn partials<T, F, D, const I: usize, const O: usize>(
     let of_gradients = const { spots::<O>(F::OUTPUTS, F::OF_PAIRS) };
     let [own, outputs] = [F::INPUTS, F::OUTPUTS].map(|items| slices(items, F::OF_PAIRS));
     let mut places = Vec::new();
-    for (numbers, before) in [(&of_inputs[..], 0), (&of_gradients, own)] {
+    for (numbers, first) in [(&of_inputs[..], 0), (&of_gradients, own)] {
         for component in 0..D::COUNT {
-            let first = component * (own + outputs) + before;
-            places.extend(numbers.iter().map(|spot| Spot {
-                slice: first + spot.slice,
-                ..*spot
-            }));
+            places.extend(moved(numbers, component * (own + outputs) + first));
         }
     }
     // There are fewer results where they are tangents: of one input and one output.
@@ -74,12 +70,7 @@ pub(super) fn outputs<T, F, D, const I: usize, const O: usize>(
 {
     let of_inputs = const { spots::<I>(F::INPUTS, F::OF_PAIRS) };
     let own = slices(F::INPUTS, F::OF_PAIRS);
-    let of_component = |component| {
-        of_inputs.iter().map(move |spot| Spot {
-            slice: component * own + spot.slice,
-            ..*spot
-        })
-    };
+    let of_component = |component| moved(&of_inputs, component * own);
     let places: Vec<Spot> = (0..D::COUNT).flat_map(of_component).collect();
     let of_results = const { spots::<O>(F::OUTPUTS, F::OF_PAIRS) };
     let of_results = of_results.into_iter().enumerate();
@@ -94,6 +85,14 @@ pub(super) fn outputs<T, F, D, const I: usize, const O: usize>(
         inputs,
         results,
     });
+}
+
+/// Returns spots so many slices on.
+fn moved(spots: &[Spot], slices: usize) -> impl Iterator<Item = Spot> {
+    spots.iter().map(move |spot| Spot {
+        slice: slices + spot.slice,
+        ..*spot
+    })
 }
 
 /// The loop over the elements of a block.
