@@ -139,9 +139,6 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: 
     }
 
     fn faster(&self) -> Option<&'static Faster> {
-        if const { F::IS_VECTOR_CODE } {
-            return None;
-        }
         F::faster()
     }
 

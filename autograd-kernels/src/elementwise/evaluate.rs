@@ -433,11 +433,7 @@ impl<T: Element> Piece<'_, '_, T> {
         let mut parts = vec![MaybeUninit::uninit(); rows.sum::<usize>() * BLOCK];
         let slices = self.sources.iter().map(Source::slices).sum();
         let mut kept = None;
-        let faster = match self.evaluation {
-            Evaluation::Values => self.function.faster(),
-            _ => None,
-        };
-        let mut choice = Choice::of::<T>(faster, count);
+        let mut choice = Choice::of(self.function, self.evaluation, count);
         let mut start = 0;
         while start < count {
             let length = match count - start {

@@ -8,7 +8,7 @@
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
-use super::evaluation::{BLOCK, Wanted};
+use super::evaluation::{BLOCK, Evaluation, Loops, Wanted};
 use crate::element::{Element, Family, of_type};
 
 /// The fewest elements that are replayed: a formula is recorded anew in each call.
@@ -67,8 +67,19 @@ pub(super) struct Choice {
 }
 
 impl Choice {
+    /// Returns the choice for an evaluation of so many elements: values alone have one.
+    pub(super) fn of<T: Element>(
+        function: &dyn Loops<T>,
+        evaluation: Evaluation,
+        count: usize,
+    ) -> Self {
+        let has_values = evaluation == Evaluation::Values;
+        let faster = has_values.then(|| function.faster()).flatten();
+        Self::between::<T>(faster, count)
+    }
+
     /// Returns the choice for so many elements; without `faster`, that of the compiled loop.
-    pub(super) fn of<T: Element>(faster: Option<&'static Faster>, count: usize) -> Self {
+    pub(super) fn between<T: Element>(faster: Option<&'static Faster>, count: usize) -> Self {
         let faster = faster.filter(|_| count >= FEWEST);
         let found = faster.map(|faster| of_type::<T, Found>(&faster.single, &faster.double));
         let known = found.map_or(COMPILED, |found| found.load(Ordering::Relaxed));

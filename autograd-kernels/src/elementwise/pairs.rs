@@ -207,11 +207,8 @@ impl<'a, T: Element> Work<'a, T> {
 
     /// Returns the choice between loops for so many items of the other axis.
     fn choice(&self, others: usize) -> Choice {
-        let faster = match self.evaluation {
-            Evaluation::Values => self.function.faster(),
-            _ => None,
-        };
-        Choice::of::<T>(faster, others.saturating_mul(self.pairs.tiled))
+        let count = others.saturating_mul(self.pairs.tiled);
+        Choice::of(self.function, self.evaluation, count)
     }
 
     /// Calls `reduce` with the results for a tile and one item of the other axis: those that are wanted, one after the

@@ -1,4 +1,5 @@
-//! The values and derivatives of formulas that are recorded, added for the pairs of a tile: replayed for one row and some columns at a time.
+//! The values and derivatives of formulas that are recorded, added for the pairs of a tile: replayed for one row and some
+//! columns at a time.
 
 use super::formula::Formula;
 use super::item::{NUMBER, of_numbers};

@@ -214,7 +214,7 @@ fn reductions_over_pairs_have_the_same_bits() {
 
 /// Returns whether a call of so many elements is replayed after its first run, with loops that take some milliseconds.
 fn is_replayed(faster: &'static Faster, count: usize, [compiled, replayed]: [u64; 2]) -> bool {
-    let mut choice = Choice::of::<f64>(Some(faster), count);
+    let mut choice = Choice::between::<f64>(Some(faster), count);
     let mut last = false;
     for _ in 0..2 {
         choice.run(Wanted::All, |wanted| {
@@ -247,7 +247,7 @@ fn the_loop_that_took_less_time_is_chosen() {
 #[test]
 fn what_cannot_be_replayed_is_compiled() {
     static FASTER: Faster = Faster::new();
-    let (mut choice, mut replays) = (Choice::of::<f64>(Some(&FASTER), LEAST), 0);
+    let (mut choice, mut replays) = (Choice::between::<f64>(Some(&FASTER), LEAST), 0);
     for _ in 0..3 {
         choice.run(Wanted::All, |wanted| {
             replays += usize::from(wanted == Wanted::Replayed);
