@@ -31,27 +31,37 @@ pub(crate) fn rebinds(body: &TokenStream, name: &str) -> bool {
     bindings(body, name) > 0
 }
 
-/// Returns how often the tokens of a body bind a name.
-pub(crate) fn bindings(body: &TokenStream, name: &str) -> usize {
-    count_bindings(body.clone(), false, name)
+/// Returns whether the tokens of a body bind a name by `let` or `fn`.
+pub(crate) fn lets(body: &TokenStream, name: &str) -> bool {
+    count_bindings(body.clone(), false, false, name) > 0
 }
 
-/// Returns how often tokens bind a name; as a pattern, they do with each word.
-fn count_bindings(tokens: TokenStream, mut is_pattern: bool, name: &str) -> usize {
+/// Returns how often the tokens of a body bind a name.
+pub(crate) fn bindings(body: &TokenStream, name: &str) -> usize {
+    count_bindings(body.clone(), false, true, name)
+}
+
+/// Returns how often tokens bind a name, also for a closure or a loop if these count; as a pattern, they do with each word.
+fn count_bindings(
+    tokens: TokenStream,
+    mut is_pattern: bool,
+    parts_count: bool,
+    name: &str,
+) -> usize {
     let (mut in_bars, mut count) = (false, 0);
     for token in tokens {
         match token {
-            TokenTree::Ident(word) if ["let", "for", "fn"].iter().any(|key| word == key) => {
-                is_pattern = true;
-            }
+            TokenTree::Ident(word) if word == "let" || word == "fn" => is_pattern = true,
+            TokenTree::Ident(word) if word == "for" => is_pattern = parts_count,
             TokenTree::Ident(word) if word == "in" => is_pattern = false,
             TokenTree::Ident(word) if (is_pattern || in_bars) && word == name => count += 1,
             TokenTree::Group(group) => {
-                count += count_bindings(group.stream(), is_pattern || in_bars, name);
+                let is_pattern = is_pattern || in_bars;
+                count += count_bindings(group.stream(), is_pattern, parts_count, name);
             }
             TokenTree::Punct(sign) => {
                 is_pattern &= sign.as_char() != '=';
-                in_bars ^= sign.as_char() == '|';
+                in_bars ^= parts_count && sign.as_char() == '|';
             }
             _ => {}
         }
@@ -380,6 +390,9 @@ mod tests {
             ),
         ] {
             assert!(rebinds(body.clone()), "{body}");
+            let is_of_a_part =
+                body.to_string().contains(['|', '.']) && !body.to_string().contains("let");
+            assert_eq!(lets(&body, "x"), !is_of_a_part, "{body}");
         }
         for body in [
             quote!(let y = x; y * x),

@@ -23,10 +23,13 @@ fn gaussian<T: Real>(#[row] x: [T; 3], #[column] y: [T; 3], #[column] b: T, widt
     (-(square(0) + square(1) + square(2)) / width).exp() * b
 }
 
+/// A loop to a literal would be written out.
+const DIMENSIONS: usize = 3;
+
 #[custom_function(pairs)]
 fn looped<T: Real>(#[row] x: [T; 3], #[column] y: [T; 3], #[column] b: T, width: f64) -> T {
     let mut square = T::from(0.0);
-    for k in 0..3 {
+    for k in 0..DIMENSIONS {
         square += (x[k] - y[k]) * (x[k] - y[k]);
     }
     (-square / width).exp() * b

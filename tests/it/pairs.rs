@@ -14,11 +14,14 @@ fn gaussian<T: Real>(#[row] x: [T; 3], #[column] y: [T; 3], #[column] b: T, widt
     (-(square(0) + square(1) + square(2)) / width).exp() * b
 }
 
+/// A loop to a literal would be written out.
+const DIMENSIONS: usize = 3;
+
 /// The same in a loop: its derivatives are recorded.
 #[custom_function(pairs, gradcheck(x = [5, 3], y = [7, 3], b = [7], width = 2.0))]
 fn looped<T: Real>(#[row] x: [T; 3], #[column] y: [T; 3], #[column] b: T, width: f64) -> T {
     let mut square = T::from(0.0);
-    for k in 0..3 {
+    for k in 0..DIMENSIONS {
         square += (x[k] - y[k]).square();
     }
     (-square / width).exp() * b

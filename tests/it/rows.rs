@@ -93,6 +93,60 @@ fn ranked<T: Real>(x: [T; 8], base: f64) -> T {
     sum
 }
 
+/// Sums over rows, by loops and iterators whose rounds are known.
+#[custom_function(elementwise, outputs(similar, unit), gradcheck(x = [4, 3], y = [4, 3], weights = [0.5, 1.0, 2.0]))]
+fn similarity<T: Real>(x: [T; 3], y: [T; 3], weights: [f64; 3]) -> (T, [T; 3]) {
+    let product = x.iter().zip(&y).map(|(x, y)| *x * *y).sum::<T>();
+    let norm = y.iter().fold(T::from(1.0), |sum, y| sum + y.square());
+    let mut weighed = T::from(0.0);
+    for (k, weight) in weights.into_iter().enumerate() {
+        weighed += x[k].square() * weight;
+        if k > 0 {
+            weighed += x[k - 1] * y[k];
+        }
+    }
+    for x in x {
+        weighed += x * x;
+    }
+    let length = (norm * weighed.square().max(0.1)).sqrt();
+    (product / length, x.map(|x| x / length))
+}
+
+/// The same, written out.
+#[custom_function(elementwise, outputs(similar, unit), gradcheck(x = [4, 3], y = [4, 3], weights = [0.5, 1.0, 2.0]))]
+fn similarity_by_hand<T: Real>(x: [T; 3], y: [T; 3], weights: [f64; 3]) -> (T, [T; 3]) {
+    let product = x[0] * y[0] + x[1] * y[1] + x[2] * y[2];
+    let norm = T::from(1.0) + y[0].square() + y[1].square() + y[2].square();
+    let mut weighed = T::from(0.0) + x[0].square() * weights[0];
+    weighed = weighed + x[1].square() * weights[1] + x[0] * y[1];
+    weighed = weighed + x[2].square() * weights[2] + x[1] * y[2];
+    weighed = weighed + x[0] * x[0] + x[1] * x[1] + x[2] * x[2];
+    let length = (norm * weighed.square().max(0.1)).sqrt();
+    let [a, b, c] = x;
+    (product / length, [a / length, b / length, c / length])
+}
+
+#[test]
+fn loops_are_as_if_written_out() {
+    let leaf = |shift: f64| {
+        let numbers =
+            Array2::from_shape_fn((300, 3), |(i, k)| (i as f64 * 0.7 + k as f64 + shift).sin());
+        Tensor::from(numbers).set_requires_grad(true)
+    };
+    let (x, y, weights) = (leaf(0.0), leaf(1.0), [0.5, 1.0, 2.0]);
+    let loops: (Tensor1<f64>, Tensor2<f64>) = similarity(&x, &y, weights);
+    let by_hand: (Tensor1<f64>, Tensor2<f64>) = similarity_by_hand(&x, &y, weights);
+    assert_eq!(loops.0.to_array(), by_hand.0.to_array());
+    assert_eq!(loops.1.to_array(), by_hand.1.to_array());
+    let of = |(similar, unit): (Tensor1<f64>, Tensor2<f64>)| {
+        grad(&(similar.square().sum() + unit.exp().sum()), (&x, &y)).unwrap()
+    };
+    let ([of_x, of_y], [x_by_hand, y_by_hand]) =
+        (<[_; 2]>::from(of(loops)), <[_; 2]>::from(of(by_hand)));
+    assert_eq!(of_x.to_array(), x_by_hand.to_array());
+    assert_eq!(of_y.to_array(), y_by_hand.to_array());
+}
+
 /// Many numbers, and a label for each row.
 #[custom_function(elementwise, gradcheck(x = [3, 9], label = &[0, 4, 8]))]
 fn chosen<T: Real>(x: [T; 9], #[each] label: &[usize]) -> T {

@@ -1,13 +1,14 @@
 //! Turns an elementwise function into the short form of a function on arrays: each number becomes an array of such
 //! numbers, all of one rank.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Group, TokenStream};
 use quote::{ToTokens as _, format_ident, quote};
 use syn::{FnArg, GenericParam, Generics, Ident, Pat, PatType, ReturnType, Type, parse_quote};
 
+use super::unrolled::{is_small, unrolled};
 use super::written_out::style;
 use super::{ShortArguments, closures, short};
-use crate::model::{Elementwise, FunctionKind, Row};
+use crate::model::{Elementwise, FunctionKind, Row, Style};
 use crate::parse::{Function, ImplBlock, is_ours};
 use crate::spell::{at, has_word, placed, private};
 use crate::types::{bound, peel};
@@ -38,10 +39,27 @@ pub(crate) fn block(
     // The lanes of a scan take different branches more often, each of which is replayed: its steps stay compiled.
     if elementwise.scan.is_none() {
         elementwise.style = style(&free.body.stream(), &elementwise);
+        if elementwise.style != Style::WrittenOut {
+            write_out(&mut free.body, &mut elementwise);
+        }
     }
     free.body = closures::inlined(free.body);
     let kind = FunctionKind::Elementwise(Box::new(free), Box::new(elementwise));
     (block, kind)
+}
+
+/// Writes the loops of a formula out, if it has no others and does not become too large: then it is recorded.
+fn write_out(body: &mut Group, elementwise: &mut Elementwise) {
+    let written = unrolled(body, elementwise);
+    if style(&written.stream(), elementwise) != Style::WrittenOut {
+        return;
+    }
+    if is_small(&written.stream(), elementwise) {
+        *body = written;
+        elementwise.style = Style::WrittenOut;
+    } else {
+        elementwise.style = Style::Calls;
+    }
 }
 
 /// Returns the types that a formula returns, one for each output.

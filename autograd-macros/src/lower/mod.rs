@@ -3,6 +3,7 @@
 //! - [`short`]: the short form, a free function with an expression for each gradient.
 //! - [`closures`]: the closures of a formula, which are made part of its loop.
 //! - [`elementwise`]: a formula, which becomes the short form of a function on arrays.
+//! - [`unrolled`]: the loops of a formula, written out.
 //! - [`written_out`]: whether the compiler makes vector code of a formula.
 //! - [`scan`]: the inputs of a scan, in the order that the runtime has.
 //! - [`adjoint`]: what follows from the adjoint of a linear function.
@@ -14,6 +15,7 @@ mod closures;
 pub(crate) mod elementwise;
 pub(crate) mod scan;
 pub(crate) mod short;
+mod unrolled;
 mod written_out;
 
 use crate::parse::Argument;

@@ -52,6 +52,8 @@ impl Search<'_> {
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
         let mut places = 0..tokens.len();
         places.all(|place| match &tokens[place] {
+            // An attribute calls nothing.
+            TokenTree::Group(_) if place > 0 && is_mark(&tokens[place - 1], '#') => true,
             TokenTree::Group(inner) => self.are_written_out(inner.stream()),
             TokenTree::Ident(word) if self.is_apart(word) => false,
             TokenTree::Ident(word) => match &tokens[place + 1..] {
@@ -120,34 +122,36 @@ impl Search<'_> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use quote::quote;
     use syn::parse_quote;
 
     use super::*;
     use crate::model::Row;
 
+    /// Returns a formula of one number or row, and of the value `width`.
+    pub(in crate::lower) fn sample(row: Option<Row>) -> Elementwise {
+        Elementwise {
+            formula: parse_quote!(fn f<T: Real>(x: T, width: f64) -> T),
+            number: parse_quote!(T),
+            inputs: vec![parse_quote!(x)],
+            rows: vec![row],
+            differentiable: vec![true],
+            values: vec![(parse_quote!(width), parse_quote!(f64))],
+            entries: Vec::new(),
+            outputs: vec![None],
+            returned: Vec::new(),
+            pairs: None,
+            order: 2,
+            replaced: Vec::new(),
+            scan: None,
+            style: Style::WrittenOut,
+        }
+    }
+
     /// Returns how the body is written, in a formula of numbers and in one of rows, with the value `width`.
     fn of_both(body: &TokenStream) -> [Style; 2] {
-        [None, Some(Row::Slice)].map(|row| {
-            let formula = Elementwise {
-                formula: parse_quote!(fn f<T: Real>(x: T, width: f64) -> T),
-                number: parse_quote!(T),
-                inputs: vec![parse_quote!(x)],
-                rows: vec![row],
-                differentiable: vec![true],
-                values: vec![(parse_quote!(width), parse_quote!(f64))],
-                entries: Vec::new(),
-                outputs: vec![None],
-                returned: Vec::new(),
-                pairs: None,
-                order: 2,
-                replaced: Vec::new(),
-                scan: None,
-                style: Style::WrittenOut,
-            };
-            style(body, &formula)
-        })
+        [None, Some(Row::Slice)].map(|row| style(body, &sample(row)))
     }
 
     #[test]

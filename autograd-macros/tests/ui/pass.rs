@@ -942,10 +942,35 @@ pub mod strict_lints {
         if x > 0.0 { T::from(1.0) } else { T::from(0.0) }
     }
 
+    // Written out, the last round assigns what nobody reads, and the first one has no `x[k - 1]`.
+    #[custom_function(elementwise)]
+    fn rounds<T: Real>(x: [T; 3]) -> T {
+        let (mut sum, mut last) = (T::from(0.0), T::from(1.0));
+        for k in 0..3 {
+            sum += x[k] * last;
+            if k > 0 {
+                sum *= x[k - 1];
+            }
+            last = x[k];
+        }
+        for v in x {
+            sum += v
+        }
+        for _ in 0..2 {
+            if sum > 1.0 {
+                sum /= 2.0
+            }
+        }
+        sum
+    }
+
     pub(super) fn main() {
         let alpha = Tensor::from(Array1::<f64>::ones(2));
         let x = Tensor::from(Array1::ones(2)).set_requires_grad(true);
         spike(&x, &alpha, &2.0).sum().backward().unwrap();
+        let row = Tensor::from(pullback::ndarray::array![2.0, 3.0, 4.0]);
+        let sum: Tensor0<f64> = rounds(&row);
+        assert_eq!(sum.item(), (((2.0 + 6.0) * 2.0 + 12.0) * 3.0 + 9.0) / 4.0);
         assert_eq!(x.grad().unwrap(), Array1::ones(2));
         let x = Tensor::from(Array1::ones(2)).set_requires_grad(true);
         let (y, count) = functions::Add::apply(&x, Some(&x), functions::Mode::Scaled(vec![2.0]));

@@ -1,0 +1,732 @@
+//! Writes out what a formula does a known number of times: loops over literal ranges and over rows, `map` of a row, `sum`
+//! and `fold`, and `from_fn` of a row that is returned or has its type beside it.
+//!
+//! The compiler unrolls a loop if it is short, and where numbers carry derivatives nothing is.
+
+use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::{Expr, ExprMethodCall, ExprRange, Ident, Lit, Pat, RangeLimits, Type};
+
+use super::closures::{is_keyword, is_mark};
+use crate::model::{Elementwise, Row};
+use crate::spell::{at, local};
+use crate::uses::lets;
+
+/// The most times that something is done.
+const TIMES: usize = 64;
+
+/// The most tokens of what is written out.
+const TOKENS: usize = 4096;
+
+/// The most operations of a formula with its derivatives: with optimizations, they take some ten seconds to compile.
+const OPERATIONS: usize = 400;
+
+/// The operations of a method of numbers that is not one of a few.
+const METHOD: usize = 10;
+
+/// The methods that are.
+#[rustfmt::skip]
+const SHORT: [&str; 12] = [
+    "abs", "clamp", "detach", "leaky_relu", "max", "min", "mul_add", "recip", "relu", "signum", "sqrt", "square",
+];
+
+/// The most numbers of a formula whose derivatives the runtime compiles, and of one of pairs.
+const COMPILED: [usize; 2] = [6, 8];
+
+/// Returns whether a body takes little time to compile, with a derivative for each number.
+pub(super) fn is_small(body: &TokenStream, elementwise: &Elementwise) -> bool {
+    let most = COMPILED[usize::from(elementwise.pairs.is_some())];
+    let rows = elementwise.rows.iter().map(|row| match row {
+        None => 1,
+        Some(row) => row.length().and_then(literal).unwrap_or(most),
+    });
+    let numbers: usize = rows.sum();
+    let is_recorded = numbers > most && elementwise.entries.is_empty();
+    let copies = if is_recorded { 1 } else { 1 + numbers };
+    operations(body) * copies <= OPERATIONS
+}
+
+/// Returns the number of operations.
+fn operations(tokens: &TokenStream) -> usize {
+    let mut before = None;
+    let counts = tokens.clone().into_iter().map(|token| {
+        let after_a_dot = before.as_ref().is_some_and(|before| is_mark(before, '.'));
+        let count = match &token {
+            TokenTree::Group(group) => operations(&group.stream()),
+            TokenTree::Ident(word) if after_a_dot => {
+                let is_short = SHORT.iter().any(|short| word == short);
+                if is_short { 1 } else { METHOD }
+            }
+            TokenTree::Punct(mark) if "+-*/".contains(mark.as_char()) => 1,
+            _ => 0,
+        };
+        before = Some(token);
+        count
+    });
+    counts.sum()
+}
+
+/// Returns the number of tokens, also in groups.
+fn length(tokens: &TokenStream) -> usize {
+    let lengths = tokens.clone().into_iter().map(|token| match token {
+        TokenTree::Group(group) => 1 + length(&group.stream()),
+        _ => 1,
+    });
+    lengths.sum()
+}
+
+/// Returns the body of a formula with its loops written out, as far as their number of rounds is known and they do not
+/// become too long.
+pub(super) fn unrolled(body: &Group, elementwise: &Elementwise) -> Group {
+    let tokens = body.stream();
+    let unroll = Unroll {
+        body: &tokens,
+        elementwise,
+        hidden: Vec::new(),
+    };
+    let returned = match &elementwise.outputs[..] {
+        [Some(Row::Of(length))] => literal(length),
+        _ => None,
+    };
+    let mut unrolled = Group::new(
+        body.delimiter(),
+        unroll.statements(tokens.clone(), returned),
+    );
+    unrolled.set_span(body.span());
+    unrolled
+}
+
+#[derive(Clone)]
+struct Unroll<'a> {
+    body: &'a TokenStream,
+    elementwise: &'a Elementwise,
+    /// The variables of the closures and loops around this place.
+    hidden: Vec<String>,
+}
+
+/// What is written out, and how many tokens it is written in place of.
+type Written = Option<(TokenStream, usize)>;
+
+impl Unroll<'_> {
+    /// Returns the statements, or whatever tokens these are, written out. `returned` is the length of the row that they
+    /// return, if that is known.
+    fn statements(&self, tokens: TokenStream, returned: Option<usize>) -> TokenStream {
+        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+        let (mut unroll, mut written, mut place) = (self.clone(), TokenStream::new(), 0);
+        while place < tokens.len() {
+            let (before, rest) = tokens.split_at(place);
+            let found = unroll.for_loop(before, rest);
+            let found = found.or_else(|| unroll.chain(before, rest));
+            let found = found.or_else(|| unroll.row(before, rest, returned));
+            if let Some((rounds, count)) = found.filter(|(rounds, _)| length(rounds) <= TOKENS) {
+                written.extend(rounds);
+                place += count;
+                continue;
+            }
+            written.extend([match &rest[0] {
+                // The arguments of a macro mean what it makes of them.
+                TokenTree::Group(group) if !before.last().is_some_and(|it| is_mark(it, '!')) => {
+                    unroll.group(group).into()
+                }
+                token => token.clone(),
+            }]);
+            // What a closure takes, or a loop has.
+            let is_end = |token: &&TokenTree| is_mark(token, '|') || is_word(token, "in");
+            if is_mark(&rest[0], '|') || is_word(&rest[0], "for") {
+                let pattern = rest[1..].iter().take_while(|token| !is_end(token));
+                unroll = unroll.under(pattern.cloned().collect());
+            }
+            place += 1;
+        }
+        written
+    }
+
+    fn group(&self, group: &Group) -> Group {
+        let inner = self.statements(group.stream(), None);
+        let mut written = Group::new(group.delimiter(), inner);
+        written.set_span(group.span());
+        written
+    }
+
+    /// Returns this where the words of a pattern are variables.
+    fn under(&self, pattern: TokenStream) -> Self {
+        let mut under = self.clone();
+        for token in pattern {
+            match token {
+                TokenTree::Ident(word) => under.hidden.push(word.to_string()),
+                TokenTree::Group(group) => under = under.under(group.stream()),
+                _ => {}
+            }
+        }
+        under
+    }
+
+    /// Writes `for k in 0..3 { … }` out.
+    fn for_loop(&self, before: &[TokenTree], rest: &[TokenTree]) -> Written {
+        let is_labelled = before.last().is_some_and(|token| is_mark(token, ':'));
+        if is_labelled || !is_word(&rest[0], "for") {
+            return None;
+        }
+        let start = rest.iter().position(|token| is_word(token, "in"))?;
+        let end = rest.iter().position(|token| braces(token).is_some())?;
+        let items = self.items(&syn::parse2(stream(rest.get(start + 1..end)?)).ok()?)?;
+        let block = braces(&rest[end])?;
+        let has_attributes = block.stream().to_string().starts_with('#');
+        if has_attributes || has(block.stream(), &["break", "continue"]) {
+            return None;
+        }
+        let pattern = stream(&rest[1..start]);
+        let block = self.under(pattern.clone()).statements(block.stream(), None);
+        // What the last round assigns is not read, as it is in a loop.
+        let written = quote_spanned! {at(&rest[0])=>
+            { #[allow(unused_assignments)] let () = { #({ let #pattern = #items; #block })* }; }
+        };
+        Some((written, end + 1))
+    }
+
+    /// Writes `x.map(|x| …)` of a row out, or an iterator's `fold` or `sum`.
+    fn chain(&self, before: &[TokenTree], rest: &[TokenTree]) -> Written {
+        let is_part = before.last().is_some_and(|token| match token {
+            TokenTree::Ident(word) => !is_keyword(word),
+            token => is_mark(token, '.') || is_mark(token, ':') || is_mark(token, '>'),
+        });
+        let count = end_of_chain(rest).filter(|_| !is_part)?;
+        let call: ExprMethodCall = syn::parse2(stream(&rest[..count])).ok()?;
+        let arguments: Vec<&Expr> = call.args.iter().collect();
+        let place = at(&call.method);
+        let written = match (&*call.receiver, &arguments[..]) {
+            (Expr::Path(_), [closure]) => {
+                let values = self.each(self.items(&call.receiver)?, closure)?;
+                quote_spanned!(place=> [#(#values),*])
+            }
+            (receiver, [first, closure]) => {
+                let ([of_folded, of_item], value) = self.closure(closure)?;
+                let (items, folded) = (self.items(receiver)?, local("folded"));
+                quote_spanned! {place=> ({
+                    let #folded = #first;
+                    #(let #folded = { let (#of_folded, #of_item) = (#folded, #items); #value };)*
+                    #folded
+                })}
+            }
+            (Expr::MethodCall(receiver), []) if receiver.method == "map" => {
+                let items = self.items_of_call(receiver)?;
+                let (first, others) = items.split_first()?;
+                let ty = call.turbofish.map(|of| of.args);
+                let (sum, ty) = (local("sum"), ty.map(|ty| quote!(: #ty)));
+                quote_spanned!(place=> ({ let #sum #ty = #first #(+ #others)*; #sum }))
+            }
+            _ => return None,
+        };
+        Some((written, count))
+    }
+
+    /// Writes `std::array::from_fn(|k| …)` out.
+    fn row(&self, before: &[TokenTree], rest: &[TokenTree], returned: Option<usize>) -> Written {
+        let is_part = before.last().is_some_and(|token| is_mark(token, ':'));
+        if is_part || !is_word(&rest[0], "std") && !is_word(&rest[0], "core") {
+            return None;
+        }
+        let (path, after) = rest.split_at_checked(7)?;
+        let text = stream(&path[1..]).to_string().replace(' ', "");
+        if text != "::array::from_fn" {
+            return None;
+        }
+        let [TokenTree::Group(arguments), end @ ..] = after else {
+            return None;
+        };
+        let length = match end.first() {
+            None => returned.filter(|_| is_after_a_statement(before)),
+            Some(end) if is_mark(end, ';') => length_beside(before),
+            Some(_) => None,
+        };
+        let items = (0..length?).map(|k| index(k, path[0].span())).collect();
+        let values = self.each(items, &syn::parse2(arguments.stream()).ok()?)?;
+        Some((quote_spanned!(at(&path[6])=> [#(#values),*]), 8))
+    }
+
+    /// Returns what a closure returns for each of the items.
+    fn each(&self, items: Vec<TokenStream>, closure: &Expr) -> Option<Vec<TokenStream>> {
+        let ([pattern], value) = self.closure(closure)?;
+        let values = items.iter();
+        Some(
+            values
+                .map(|item| quote!({ let #pattern = #item; #value }))
+                .collect(),
+        )
+    }
+
+    /// Returns the parameters of a closure and what it returns, unless it may leave what is around it.
+    fn closure<'c, const N: usize>(
+        &self,
+        closure: &'c Expr,
+    ) -> Option<([&'c Pat; N], TokenStream)> {
+        let Expr::Closure(closure) = closure else {
+            return None;
+        };
+        let is_plain = closure.capture.is_none() && closure.attrs.is_empty();
+        let value = closure.body.to_token_stream();
+        if !is_plain || has(value.clone(), &["return", "?"]) {
+            return None;
+        }
+        let parameters: Vec<&Pat> = closure.inputs.iter().collect();
+        let within = self.under(closure.inputs.to_token_stream());
+        Some((parameters.try_into().ok()?, within.statements(value, None)))
+    }
+
+    /// Returns what a loop over this has in each round.
+    fn items(&self, over: &Expr) -> Option<Vec<TokenStream>> {
+        match over {
+            Expr::Paren(inner) => self.items(&inner.expr),
+            Expr::Range(range) => numbers_of(range),
+            Expr::Path(path) => self.numbers(path.path.get_ident()?),
+            Expr::Reference(reference) if reference.mutability.is_none() => {
+                self.references(&reference.expr)
+            }
+            Expr::MethodCall(call) => self.items_of_call(call),
+            _ => None,
+        }
+    }
+
+    fn items_of_call(&self, call: &ExprMethodCall) -> Option<Vec<TokenStream>> {
+        let arguments: Vec<&Expr> = call.args.iter().collect();
+        let (receiver, span) = (&*call.receiver, call.method.span());
+        match (call.method.to_string().as_str(), &arguments[..]) {
+            ("iter", []) => self.references(receiver),
+            ("into_iter", []) => self.items(receiver),
+            ("rev", []) => Some(self.items(receiver)?.into_iter().rev().collect()),
+            ("enumerate", []) => {
+                let items = self.items(receiver)?.into_iter().zip(0..);
+                let pairs = items.map(|(item, k)| {
+                    let k = index(k, span);
+                    quote!((#k, #item))
+                });
+                Some(pairs.collect())
+            }
+            // A row's own `map` computes all numbers before the first round.
+            ("map", [closure]) if !is_name(receiver) => self.each(self.items(receiver)?, closure),
+            ("zip", [other]) => {
+                let items = self.items(receiver)?.into_iter().zip(self.items(other)?);
+                Some(items.map(|(item, other)| quote!((#item, #other))).collect())
+            }
+            _ => None,
+        }
+    }
+
+    fn references(&self, row: &Expr) -> Option<Vec<TokenStream>> {
+        let Expr::Path(path) = row else {
+            return None;
+        };
+        let items = self.numbers(path.path.get_ident()?)?.into_iter();
+        Some(items.map(|item| quote!(&#item)).collect())
+    }
+
+    /// Returns the numbers of a row that is a parameter, or a value.
+    fn numbers(&self, name: &Ident) -> Option<Vec<TokenStream>> {
+        let row = self.elementwise.row(name).and_then(Row::length);
+        let value = || match self.elementwise.type_of(name)? {
+            Type::Array(array) => Some(&array.len),
+            _ => None,
+        };
+        let length = literal(row.or_else(value)?)?;
+        let text = name.to_string();
+        // The patterns of a `match` may be variables.
+        let is_hidden = self.hidden.contains(&text) || has(self.body.clone(), &["match"]);
+        if is_hidden || lets(self.body, &text) || self.is_mutable(name) {
+            return None;
+        }
+        let numbers = (0..length).map(|k| {
+            let k = proc_macro2::Literal::usize_unsuffixed(k);
+            quote_spanned!(name.span()=> #name[#k])
+        });
+        Some(numbers.collect())
+    }
+
+    /// Returns whether a parameter may have other numbers in the next round.
+    fn is_mutable(&self, name: &Ident) -> bool {
+        let inputs = &self.elementwise.formula.inputs;
+        inputs.iter().any(|input| {
+            let tokens: Vec<TokenTree> = input.to_token_stream().into_iter().collect();
+            tokens.windows(2).any(|pair| {
+                is_word(&pair[0], "mut")
+                    && matches!(&pair[1], TokenTree::Ident(word) if word == name)
+            })
+        })
+    }
+}
+
+/// Returns whether tokens have one of the words or signs.
+fn has(tokens: TokenStream, words: &[&str]) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Group(group) => has(group.stream(), words),
+        token => words.contains(&token.to_string().as_str()),
+    })
+}
+
+/// Returns the number of tokens before the end of a call of `fold` or `sum`, or of a row's `map`.
+fn end_of_chain(tokens: &[TokenTree]) -> Option<usize> {
+    let is_name = matches!(tokens.first()?, TokenTree::Ident(_));
+    let mut end = 1;
+    loop {
+        let dot = tokens.get(end).filter(|token| is_mark(token, '.'));
+        let (Some(_), Some(TokenTree::Ident(method))) = (dot, tokens.get(end + 1)) else {
+            return None;
+        };
+        let is_end = method == "fold" || method == "sum" || is_name && end == 1 && method == "map";
+        end += 2;
+        // `sum::<T>()`
+        if tokens.get(end).is_some_and(|token| is_mark(token, ':')) {
+            let close = tokens[end..].iter().position(|token| is_mark(token, '>'))?;
+            end += close + 1;
+        }
+        match tokens.get(end)? {
+            TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis => end += 1,
+            _ => return None,
+        }
+        if is_end {
+            return Some(end);
+        }
+    }
+}
+
+/// Returns the length that `let name: [T; 3] =` has before its value.
+fn length_beside(before: &[TokenTree]) -> Option<usize> {
+    let [.., colon, TokenTree::Group(ty), equals] = before else {
+        return None;
+    };
+    if !is_mark(colon, ':') || !is_mark(equals, '=') {
+        return None;
+    }
+    match syn::parse2(ty.to_token_stream()).ok()? {
+        Type::Array(array) => literal(&array.len),
+        _ => None,
+    }
+}
+
+fn is_name(expression: &Expr) -> bool {
+    match expression {
+        Expr::Paren(inner) => is_name(&inner.expr),
+        Expr::Path(_) => true,
+        _ => false,
+    }
+}
+
+fn is_after_a_statement(before: &[TokenTree]) -> bool {
+    before
+        .last()
+        .is_none_or(|token| is_mark(token, ';') || braces(token).is_some())
+}
+
+fn literal(length: &Expr) -> Option<usize> {
+    match length {
+        Expr::Lit(literal) => match &literal.lit {
+            Lit::Int(number) => number.base10_parse().ok().filter(|&times| times <= TIMES),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Returns the numbers of a range. The compiler does not see that they are known, and does not judge code that a condition
+/// leaves out in this round.
+fn numbers_of(range: &ExprRange) -> Option<Vec<TokenStream>> {
+    let [start, end] = [&range.start, &range.end].map(|bound| literal(bound.as_deref()?));
+    let (start, end) = (start?, end?);
+    let end = match range.limits {
+        RangeLimits::HalfOpen(_) => end,
+        RangeLimits::Closed(_) => end + 1,
+    };
+    let suffix =
+        [&range.start, &range.end]
+            .into_iter()
+            .flatten()
+            .find_map(|bound| match &**bound {
+                Expr::Lit(literal) => match &literal.lit {
+                    Lit::Int(number) if !number.suffix().is_empty() => {
+                        Some(number.suffix().to_owned())
+                    }
+                    _ => None,
+                },
+                _ => None,
+            });
+    let span = at(range);
+    let numbers = (start..end).map(|number| {
+        let text = format!("{number}{}", suffix.as_deref().unwrap_or(""));
+        let number: TokenTree = text.parse::<proc_macro2::Literal>().ok()?.into();
+        Some(quote_spanned!(span=> ::core::convert::identity(#number)))
+    });
+    numbers.collect()
+}
+
+fn index(k: usize, span: Span) -> TokenStream {
+    let k: TokenTree = proc_macro2::Literal::usize_suffixed(k).into();
+    quote_spanned!(Span::mixed_site().located_at(span)=> ::core::convert::identity(#k))
+}
+
+fn braces(token: &TokenTree) -> Option<&Group> {
+    match token {
+        TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => Some(group),
+        _ => None,
+    }
+}
+
+fn is_word(token: &TokenTree, word: &str) -> bool {
+    matches!(token, TokenTree::Ident(found) if found == word)
+}
+
+fn stream(tokens: &[TokenTree]) -> TokenStream {
+    tokens.iter().cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use quote::quote;
+    use syn::parse_quote;
+
+    use super::*;
+    use crate::lower::written_out::tests::sample;
+
+    /// Returns the tokens without spaces, and without `identity`.
+    fn shown(tokens: &TokenStream) -> String {
+        let text: String = tokens.to_string().split_whitespace().collect();
+        text.replace("::core::convert::identity", "")
+    }
+
+    /// Returns what the body of `fn f<T: Real>(x: [T; 2], width: f64) -> [T; 2]` becomes.
+    fn written(body: TokenStream) -> TokenStream {
+        let mut formula = sample(Some(Row::Of(parse_quote!(2))));
+        formula.outputs = vec![Some(Row::Of(parse_quote!(2)))];
+        let body = Group::new(Delimiter::Brace, body);
+        unrolled(&body, &formula).stream()
+    }
+
+    #[track_caller]
+    fn check(body: TokenStream, expected: &TokenStream) {
+        assert_eq!(shown(&written(body)), shown(expected));
+    }
+
+    #[test]
+    fn loops_over_ranges_are_written_out() {
+        let twice = |first: TokenStream, second: TokenStream| {
+            quote! {
+                { #[allow(unused_assignments)] let () = { { #first } { #second } }; } sum
+            }
+        };
+        let body = quote!({
+            sum += x[k];
+        });
+        for (range, [first, second]) in [
+            (quote!(0..2), [quote!((0)), quote!((1))]),
+            (quote!(1..=2u32), [quote!((1u32)), quote!((2u32))]),
+            (quote!((0..2).rev()), [quote!((1)), quote!((0))]),
+        ] {
+            let rounds = twice(
+                quote!(let k = #first; #body),
+                quote!(let k = #second; #body),
+            );
+            check(quote!(for k in #range { #body } sum), &rounds);
+        }
+    }
+
+    #[test]
+    fn loops_over_rows_are_written_out() {
+        for (over, [first, second]) in [
+            (quote!(x in x), [quote!(x = x[0]), quote!(x = x[1])]),
+            (quote!(&v in &x), [quote!(&v = &x[0]), quote!(&v = &x[1])]),
+            (
+                quote!((k, v) in x.iter().enumerate()),
+                [
+                    quote!((k, v) = ((0usize), &x[0])),
+                    quote!((k, v) = ((1usize), &x[1])),
+                ],
+            ),
+            (
+                quote!((v, w) in x.into_iter().zip(&x)),
+                [
+                    quote!((v, w) = (x[0], &x[0])),
+                    quote!((v, w) = (x[1], &x[1])),
+                ],
+            ),
+        ] {
+            check(
+                quote!(for #over { sum += x; }),
+                &quote! {
+                    { #[allow(unused_assignments)] let () = {
+                        { let #first; sum += x; } { let #second; sum += x; }
+                    }; }
+                },
+            );
+        }
+    }
+
+    #[test]
+    fn rows_are_written_out() {
+        check(
+            quote!(let y = x.map(|x| x.exp()); y),
+            &quote!(let y = [{ let x = x[0]; x.exp() }, { let x = x[1]; x.exp() }]; y),
+        );
+        let row = quote!([
+            {
+                let k = (0usize);
+                x[k]
+            },
+            {
+                let k = (1usize);
+                x[k]
+            }
+        ]);
+        check(
+            quote!(let y: [T; 2] = std::array::from_fn(|k| x[k]); std::array::from_fn(|k| x[k])),
+            &quote!(let y: [T; 2] = #row; #row),
+        );
+    }
+
+    #[test]
+    fn iterators_are_written_out() {
+        let squares = quote!(
+            {
+                let v = &x[0];
+                *v * *v
+            } + {
+                let v = &x[1];
+                *v * *v
+            }
+        );
+        check(
+            quote!(x.iter().map(|v| *v * *v).sum::<T>().sqrt()),
+            &quote!(({ let sum: T = #squares; sum }).sqrt()),
+        );
+        check(
+            quote!(-(0..2).map(|k| x[k]).sum()),
+            &quote!(
+                -({
+                    let sum = {
+                        let k = (0);
+                        x[k]
+                    } + {
+                        let k = (1);
+                        x[k]
+                    };
+                    sum
+                })
+            ),
+        );
+        check(
+            quote!(let n = x.into_iter().rev().fold(zero, |n, v| n + v * v); n),
+            &quote! {
+                let n = ({
+                    let folded = zero;
+                    let folded = { let (n, v) = (folded, x[1]); n + v * v };
+                    let folded = { let (n, v) = (folded, x[0]); n + v * v };
+                    folded
+                });
+                n
+            },
+        );
+    }
+
+    #[test]
+    fn what_is_within_is_written_out() {
+        check(
+            quote!(if width > 0.0 {
+                for k in 0..1 {
+                    for _ in 0..1 {
+                        sum += x[k];
+                    }
+                }
+            }),
+            &quote! {
+                if width > 0.0 {
+                    { #[allow(unused_assignments)] let () = {
+                        { let k = (0); { #[allow(unused_assignments)] let () = { { let _ = (0); sum += x[k]; } }; } }
+                    }; }
+                }
+            },
+        );
+    }
+
+    #[test]
+    fn the_rest_stays() {
+        for body in [
+            quote!(for k in 0..N {
+                sum += x[k];
+            }),
+            quote!(for k in 0..65 {
+                sum += x[0];
+            }),
+            quote!(for k in 0..2 {
+                if x[k] > 1.0 {
+                    break;
+                }
+            }),
+            quote!('all: for k in 0..2 {
+                sum += x[k];
+            }),
+            quote!(for v in &mut x {
+                *v = *v / 2.0;
+            }),
+            quote!(let x = [y, z, y]; for v in x { sum += v; }),
+            quote!(for v in y {
+                sum += v;
+            }),
+            quote!(y.map(|v| v.exp())),
+            quote!(y.x.map(|v| v.exp())),
+            quote!(x.map(exp)),
+            quote!(x.map(|v| {
+                return v;
+            })),
+            quote!(let y = std::array::from_fn(|k| x[k]); y),
+            quote!(f(std::array::from_fn(|k| x[k]))),
+            quote!(array!(for k in 0..2 {})),
+            quote!(impl For for f64 {}),
+            quote!(x.map(move |v| v)),
+            quote!(for v in x.map(exp) {
+                sum += v;
+            }),
+            quote!(f(|x| x.map(|v| v.exp()))),
+            quote!(for x in rows {
+                sum += x.map(|v| v.exp())[0];
+            }),
+            quote!(for x in rows {
+                for v in x {
+                    sum += v;
+                }
+            }),
+            quote!(match width {
+                x => x.map(|v| v),
+            }),
+            quote!(x.iter().sum::<T>()),
+            quote!(x.iter().filter(|v| **v > zero).map(|v| *v).sum::<T>()),
+            quote!(f(0..2).map(|k| x[k]).sum::<T>()),
+            quote!(y.x.iter().map(|v| *v).sum::<T>()),
+        ] {
+            check(body.clone(), &body);
+        }
+    }
+
+    #[test]
+    fn limits_are_those_of_the_runtime() {
+        let path = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../autograd-kernels/src/elementwise/replayed.rs"
+        );
+        let source = std::fs::read_to_string(path).unwrap();
+        for (name, most) in [
+            ("MOST_DUAL", COMPILED[0]),
+            ("MOST_DUAL_OF_PAIRS", COMPILED[1]),
+        ] {
+            assert!(
+                source.contains(&format!("const {name}: usize = {most};")),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_becomes_long_stays() {
+        let inner = quote!(for j in 0..60 {
+            sum += x[i] * x[j];
+        });
+        let found = shown(&written(quote!(for i in 0..60 { #inner })));
+        assert!(found.starts_with("foriin0..60"), "{found}");
+    }
+}
