@@ -19,10 +19,10 @@ use pullback::{AnyTensor, Tensor};
 use pyo3::PyResult;
 
 use crate::argument::{Argument, Given, Of, OfElement, Parameter};
-use crate::output::{Output, OutputType, Returned};
+use crate::output::{Output, OutputType, Outputs};
 
 /// A call with its values, which takes the tensors.
-pub(crate) type Prepared = Box<dyn FnOnce(&[AnyTensor]) -> PyResult<Vec<Returned>> + Send>;
+pub(crate) type Prepared = Box<dyn FnOnce(&[AnyTensor]) -> PyResult<Outputs> + Send>;
 
 /// Reads the values of a call.
 pub(crate) type Prepare = dyn Fn(&[Given<'_, '_>]) -> PyResult<Prepared> + Send + Sync;
@@ -93,7 +93,7 @@ macro_rules! calls {
                         $(let $held = $A::read(given.next().expect("an argument for each parameter"))?;)*
                         Ok(Box::new(move |tensors: &[AnyTensor]| {
                             $(let $held = $A::hold($held, tensors)?;)*
-                            let mut returned = Vec::new();
+                            let mut returned = Outputs::default();
                             self($($A::with(&$held)),*).write(&mut returned)?;
                             Ok(returned)
                         }))

@@ -1,22 +1,23 @@
 //! A function, as the modules of `_pullback` call it.
 
+use std::iter::repeat_n;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use pullback::catalogue::Entry;
-use pullback::{AnyTensor, ElementType, Error, ErrorKind, Order, Shape, foreign};
+use pullback::{AnyTensor, ElementType, Error, ErrorKind, Order, OutputSignature, Shape, foreign};
 use pyo3::exceptions::{PyNotImplementedError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBool, PyTuple};
+use pyo3::types::{PyBool, PyList, PyTuple};
 
 use crate::argument::{Given, Value, dtype, wrong_type};
 use crate::dlpack::Memory;
 use crate::export::{Prepared, Variant, element_types};
 use crate::marks::spread;
-use crate::output::{self, Returned};
+use crate::output::{self, OutputType, Outputs, Returned};
 use crate::recording::{Recording, Rerun};
 use crate::signals::Length;
 use crate::slots::{Slots, each_shape};
@@ -45,8 +46,8 @@ struct Shared {
 
 /// The arrays of a call, without the optional ones that are `None`.
 type Arrays<'py> = Vec<Bound<'py, PyAny>>;
-/// The outputs, and for each output that is a tensor whether it has a gradient.
-type Outputs<'py> = (Vec<Bound<'py, PyAny>>, Vec<Option<bool>>);
+/// The outputs, one for each tensor of a list, and for each output that is a tensor whether it has a gradient.
+type Objects<'py> = (Vec<Bound<'py, PyAny>>, Vec<Option<bool>>);
 
 /// The names and the declared shapes of the arguments or of the outputs, as they are written.
 type Shapes<'f> = Vec<(&'f str, Option<&'static str>)>;
@@ -55,8 +56,13 @@ type Rows = Vec<Option<usize>>;
 /// The element types and numbers of axes of tensors, and the element types of the outputs.
 type Types = (Vec<(&'static str, Option<usize>)>, Vec<&'static str>);
 
-/// The recording of a run, and its [`Outputs`].
-type Ran<'py> = (Recording, Vec<Bound<'py, PyAny>>, Vec<Option<bool>>);
+/// The recording of a run, its [`Objects`], and the lengths of the lists among its outputs.
+type Ran<'py> = (
+    Recording,
+    Vec<Bound<'py, PyAny>>,
+    Vec<Option<bool>>,
+    Vec<usize>,
+);
 
 #[pymethods]
 impl Function {
@@ -191,10 +197,65 @@ impl Function {
                 variant.parameters[slot.parameter].stub
             }
         });
-        let outputs = self.entry.signature.outputs.iter();
-        let stubs = variant.outputs.iter().map(|output| output.stub);
-        let outputs = stubs.zip(outputs.map(|output| output.differentiable));
+        let outputs = self.each_output();
+        let outputs = outputs.map(|(kind, output)| (kind.stub, output.differentiable));
         (inputs.collect(), outputs.collect())
+    }
+
+    /// Returns whether lists of tensors are among the outputs.
+    #[getter]
+    fn returns_lists(&self) -> bool {
+        let mut outputs = self.entry.signature.outputs.iter();
+        outputs.any(|output| output.list)
+    }
+
+    /// Returns the types of the outputs in stubs, and whether each has a gradient, with one for each tensor of lists of
+    /// these lengths.
+    fn outputs(&self, lengths: Vec<usize>) -> Vec<(&'static str, bool)> {
+        let mut lengths = lengths.into_iter();
+        let outputs = self.each_output().flat_map(|(kind, output)| {
+            let (stub, count) = if output.list {
+                ("Array", lengths.next().unwrap_or_default())
+            } else {
+                (kind.stub, 1)
+            };
+            repeat_n((stub, output.differentiable), count)
+        });
+        outputs.collect()
+    }
+
+    /// Returns what Python gets of outputs, which have one for each tensor of lists of these lengths: an object for one
+    /// output, and a tuple for several.
+    fn returned<'py>(
+        &self,
+        py: Python<'py>,
+        outputs: Vec<Bound<'py, PyAny>>,
+        lengths: Vec<usize>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (mut outputs, mut lengths) = (outputs.into_iter(), lengths.into_iter());
+        let each = self.each_output().map(|(_, output)| {
+            if output.list {
+                let length = lengths.next().unwrap_or_default();
+                let items: Vec<_> = outputs.by_ref().take(length).collect();
+                Ok(PyList::new(py, items)?.into_any())
+            } else {
+                // INVARIANT: a run returns all outputs.
+                Ok(outputs.next().expect("an output"))
+            }
+        });
+        let each = each.collect::<PyResult<Vec<_>>>()?;
+        match <[_; 1]>::try_from(each) {
+            Ok([output]) => Ok(output),
+            Err(outputs) => Ok(PyTuple::new(py, outputs)?.into_any()),
+        }
+    }
+
+    /// Raises an error if lists among the outputs have other lengths than those of an earlier run, at the time `when`.
+    fn check_lengths(&self, found: Vec<usize>, expected: Vec<usize>, when: &str) -> PyResult<()> {
+        let text = self.other_lengths(&found, &expected, when);
+        text.map_or(Ok(()), |text| {
+            Err(PyValueError::new_err(format!("{}: {text}", self.name)))
+        })
     }
 
     /// Returns the names and the declared shapes of the arguments and of the outputs.
@@ -204,7 +265,7 @@ impl Function {
         let outputs = self.entry.signature.outputs.iter();
         (
             inputs
-                .map(|slot| (&*slot.name, each_shape(slot.input)))
+                .map(|slot| (&*slot.name, each_shape(slot.input.shape, slot.input.list)))
                 .collect(),
             outputs.map(|output| (output.name, output.shape)).collect(),
         )
@@ -299,9 +360,10 @@ impl Function {
         let (recording, returned, outputs) =
             self.run_on(py, call, prepared, &requires_grad, directions, length)?;
         let write = |tensor| array::write(py, tensor);
-        let (outputs, differentiable) = given_back(py, &recording, returned, outputs, write)?;
+        let lengths = returned.lengths;
+        let (outputs, differentiable) = given_back(py, &recording, returned.each, outputs, write)?;
         let recording = self.recording(recording, &requires_grad, &differentiable, elements);
-        Ok((recording, outputs, differentiable))
+        Ok((recording, outputs, differentiable, lengths))
     }
 
     /// Sets the function that makes a node of PyTorch's graph, for [`fast`](Self::fast).
@@ -347,7 +409,9 @@ impl Function {
         let (recording, returned, outputs) =
             this.run_on(py, call, prepared, &requires_grad, Vec::new(), length)?;
         let write = |tensor| torch.write(py, tensor);
-        let (mut outputs, differentiable) = given_back(py, &recording, returned, outputs, write)?;
+        let lengths = returned.lengths;
+        let (mut outputs, differentiable) =
+            given_back(py, &recording, returned.each, outputs, write)?;
         for (output, kind) in outputs.iter_mut().zip(&differentiable) {
             if kind.is_none() && output.hasattr(intern!(py, "dtype"))? {
                 *output = torch.from_numpy.bind(py).call1((&*output,))?;
@@ -358,13 +422,14 @@ impl Function {
             **kind == Some(false) || (kind.is_none() && torch.is_tensor(output))
         });
         let constant: Vec<_> = constant.map(|(output, _)| output.clone()).collect();
+        if !differentiable.contains(&Some(true)) {
+            return this.returned(py, outputs, lengths);
+        }
+        // Of a node too, one output is an object.
         let outputs = match <[_; 1]>::try_from(outputs) {
             Ok([output]) => output,
             Err(outputs) => PyTuple::new(py, outputs)?.into_any(),
         };
-        if !differentiable.contains(&Some(true)) {
-            return Ok(outputs);
-        }
         let of_call = this.recording(recording, &requires_grad, &differentiable, elements);
         let recording = Recording {
             memories: plain.memories,
@@ -380,7 +445,15 @@ impl Function {
         let others = [ran.into_any(), py.None().into_bound(py)].into_iter();
         let of_node = others.chain(plain.objects.into_iter().cloned());
         let of_node: Vec<_> = of_node.collect();
-        node.bind(py).call1(PyTuple::new(py, of_node)?)
+        let found = node.bind(py).call1(PyTuple::new(py, of_node)?)?;
+        if lengths.is_empty() {
+            return Ok(found);
+        }
+        let found = match found.cast::<PyTuple>() {
+            Ok(outputs) => outputs.iter().collect(),
+            Err(_) => vec![found],
+        };
+        this.returned(py, found, lengths)
     }
 }
 
@@ -526,15 +599,15 @@ impl Function {
         requires_grad: &[bool],
         directions: Vec<Vec<bool>>,
         length: Length,
-    ) -> PyResult<(foreign::Recording, Vec<Returned>, Vec<AnyTensor>)> {
+    ) -> PyResult<(foreign::Recording, Outputs, Vec<AnyTensor>)> {
         let Tensors { names, tensors } = call;
         let shapes: Vec<Shape> = tensors.iter().map(|tensor| tensor.shape().into()).collect();
         let requires_grad = requires_grad.to_vec();
         let work = move || {
-            let mut returned = Vec::new();
+            let mut returned = Outputs::default();
             let function = |tensors: &[AnyTensor]| {
                 returned = prepared(tensors)?;
-                Ok(output::tensors(&returned).collect())
+                Ok(output::tensors(&returned.each).collect())
             };
             let ran = foreign::Recording::run(tensors, &requires_grad, |tensors| {
                 along_each(tensors, &directions, Box::new(function))
@@ -571,6 +644,30 @@ impl Function {
             // A call that was long for the first time too.
             length: self.length(elements),
         }
+    }
+
+    /// Returns the types and the signatures of the outputs.
+    fn each_output(&self) -> impl Iterator<Item = (&OutputType, &'static OutputSignature)> {
+        let outputs = self.any_variant().outputs.iter();
+        outputs.zip(self.entry.signature.outputs)
+    }
+
+    /// Returns the text for lists among the outputs that have other lengths than at the time `when`.
+    pub(crate) fn other_lengths(
+        &self,
+        found: &[usize],
+        expected: &[usize],
+        when: &str,
+    ) -> Option<String> {
+        let lists = self.entry.signature.outputs.iter();
+        let lists = lists.filter(|output| output.list);
+        let mut pairs = lists.zip(found.iter().zip(expected));
+        let (list, (found, expected)) = pairs.find(|(_, (found, expected))| found != expected)?;
+        let arrays = if *found == 1 { "array" } else { "arrays" };
+        Some(format!(
+            "`{}` has {found} {arrays}, and had {expected} {when}",
+            list.name
+        ))
     }
 
     fn any_variant(&self) -> &Variant {
@@ -704,7 +801,7 @@ fn given_back<'py>(
     returned: Vec<Returned>,
     outputs: Vec<AnyTensor>,
     write: impl Fn(AnyTensor) -> PyResult<Bound<'py, PyAny>>,
-) -> PyResult<Outputs<'py>> {
+) -> PyResult<Objects<'py>> {
     let mut outputs = outputs.into_iter();
     let mut place = 0;
     let mut objects = Vec::with_capacity(returned.len());

@@ -60,6 +60,20 @@ mod torch;
 /// pullback_python::module! { diffops: total } // in Python: `diffops.total(x, [y, z])`
 /// ```
 ///
+/// So is a list that a function returns:
+///
+/// ```
+/// # use pullback::prelude::*;
+/// # use pullback::ndarray::{Array1, ArrayView1, Axis, concatenate};
+/// #[custom_function(grad(x) = concatenate(Axis(0), grad_output).unwrap_or_default())]
+/// pub fn halves(x: ArrayView1<f64>) -> Vec<Array1<f64>> {
+///     let (first, second) = x.split_at(Axis(0), x.len() / 2);
+///     vec![first.to_owned(), second.to_owned()]
+/// }
+///
+/// pullback_python::module! { diffops: halves } // in Python: `first, second = diffops.halves(x)`
+/// ```
+///
 /// Parameters have default values where the module gives them, as literals:
 ///
 /// ```
@@ -82,5 +96,5 @@ pub mod __private {
         Probe, Refused, Unlisted, Variant,
     };
     pub use crate::module::Functions;
-    pub use crate::output::{Output, OutputType, Returned};
+    pub use crate::output::{Output, OutputType, Outputs};
 }

@@ -13,16 +13,24 @@ use crate::ffi::abi::Target;
 use crate::ffi::plain::{self, Written};
 
 /// A value that is not a tensor, before its conversion.
-pub trait Value: Send {
+pub(crate) trait Value: Send {
     /// Converts the value to an object of Python.
     fn object(self: Box<Self>, py: Python<'_>) -> PyResult<Py<PyAny>>;
     /// Copies the value to a result of XLA.
     fn copy_to(&self, result: &mut Target<'_>) -> Result<(), String>;
 }
 
+/// The outputs of a call one by one: one for each tensor of a list.
+#[derive(Default)]
+#[expect(missing_debug_implementations, reason = "they may hold any value")]
+pub struct Outputs {
+    pub(crate) each: Vec<Returned>,
+    /// The lengths of the lists.
+    pub(crate) lengths: Vec<usize>,
+}
+
 /// An output before its conversion to an object, which needs Python's lock.
-#[expect(missing_debug_implementations, reason = "it may hold any value")]
-pub enum Returned {
+pub(crate) enum Returned {
     /// The next output of the recording.
     Tensor(AnyTensor),
     /// An optional tensor that is `None`.
@@ -48,18 +56,18 @@ pub struct OutputType {
     pub(crate) dtype: &'static str,
 }
 
-/// The outputs of a function: tensors, values, a tuple of these, or a `Result`.
+/// The outputs of a function: tensors, lists of them, values, a tuple of these, or a `Result`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no counterpart in Python",
     label = "this function returns `{Self}`",
-    note = "an output may be a tensor, an optional tensor, a number, `bool`, a string, or an array of integers or of `bool`; \
-            a function may return a tuple of these, and a `Result`"
+    note = "an output may be a tensor, an optional tensor, a list of tensors, a number, `bool`, a string, or an array of \
+            integers or of `bool`; a function may return a tuple of these, and a `Result`"
 )]
 pub trait Output: Sized {
     /// Adds the types.
     fn types(to: &mut Vec<OutputType>);
     /// Adds the outputs, in order.
-    fn write(self, to: &mut Vec<Returned>) -> PyResult<()>;
+    fn write(self, to: &mut Outputs) -> PyResult<()>;
 }
 
 impl<T: Element, D: Dimension> Output for Tensor<T, D> {
@@ -68,8 +76,8 @@ impl<T: Element, D: Dimension> Output for Tensor<T, D> {
         to.push(OutputType { stub, dtype });
     }
 
-    fn write(self, to: &mut Vec<Returned>) -> PyResult<()> {
-        to.push(Returned::Tensor(self.into()));
+    fn write(self, to: &mut Outputs) -> PyResult<()> {
+        to.each.push(Returned::Tensor(self.into()));
         Ok(())
     }
 }
@@ -80,11 +88,26 @@ impl<T: Element, D: Dimension> Output for Option<Tensor<T, D>> {
         to.push(OutputType { stub, dtype });
     }
 
-    fn write(self, to: &mut Vec<Returned>) -> PyResult<()> {
+    fn write(self, to: &mut Outputs) -> PyResult<()> {
         if let Some(tensor) = self {
             return tensor.write(to);
         }
-        to.push(Returned::Missing);
+        to.each.push(Returned::Missing);
+        Ok(())
+    }
+}
+
+impl<T: Element, D: Dimension> Output for Vec<Tensor<T, D>> {
+    fn types(to: &mut Vec<OutputType>) {
+        let (stub, dtype) = ("list[Array]", dtype(T::TYPE));
+        to.push(OutputType { stub, dtype });
+    }
+
+    fn write(self, to: &mut Outputs) -> PyResult<()> {
+        to.lengths.push(self.len());
+        let tensors = self.into_iter();
+        to.each
+            .extend(tensors.map(|tensor| Returned::Tensor(tensor.into())));
         Ok(())
     }
 }
@@ -94,7 +117,7 @@ impl<O: Output, E: std::fmt::Display> Output for Result<O, E> {
         O::types(to);
     }
 
-    fn write(self, to: &mut Vec<Returned>) -> PyResult<()> {
+    fn write(self, to: &mut Outputs) -> PyResult<()> {
         let output = self.map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
         output.write(to)
     }
@@ -108,8 +131,8 @@ macro_rules! values {
                 to.push(OutputType { stub, dtype });
             }
 
-            fn write(self, to: &mut Vec<Returned>) -> PyResult<()> {
-                to.push(Returned::Value(Box::new(self)));
+            fn write(self, to: &mut Outputs) -> PyResult<()> {
+                to.each.push(Returned::Value(Box::new(self)));
                 Ok(())
             }
         }
@@ -146,8 +169,8 @@ impl Output for String {
         to.push(OutputType { stub, dtype });
     }
 
-    fn write(self, to: &mut Vec<Returned>) -> PyResult<()> {
-        to.push(Returned::Value(Box::new(self)));
+    fn write(self, to: &mut Outputs) -> PyResult<()> {
+        to.each.push(Returned::Value(Box::new(self)));
         Ok(())
     }
 }
@@ -170,10 +193,10 @@ macro_rules! options {
                 to.push(OutputType { stub, dtype });
             }
 
-            fn write(self, to: &mut Vec<Returned>) -> PyResult<()> {
+            fn write(self, to: &mut Outputs) -> PyResult<()> {
                 match self {
                     Some(value) => value.write(to)?,
-                    None => to.push(Returned::Missing),
+                    None => to.each.push(Returned::Missing),
                 }
                 Ok(())
             }
@@ -207,8 +230,8 @@ macro_rules! arrays {
                 to.push(OutputType { stub, dtype });
             }
 
-            fn write(self, to: &mut Vec<Returned>) -> PyResult<()> {
-                to.push(Returned::Value(Box::new(Elements::<$N, D>(self.mapv($convert)))));
+            fn write(self, to: &mut Outputs) -> PyResult<()> {
+                to.each.push(Returned::Value(Box::new(Elements::<$N, D>(self.mapv($convert)))));
                 Ok(())
             }
         }
@@ -245,7 +268,7 @@ macro_rules! tuple {
                 $($Name::types(to);)+
             }
 
-            fn write(self, to: &mut Vec<Returned>) -> PyResult<()> {
+            fn write(self, to: &mut Outputs) -> PyResult<()> {
                 $(self.$place.write(to)?;)+
                 Ok(())
             }

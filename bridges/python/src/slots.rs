@@ -19,11 +19,14 @@ pub(crate) struct Slot {
 }
 
 /// Returns the declared shape of a tensor, or of each tensor of a list, as it is written.
-pub(crate) fn each_shape(input: &InputSignature) -> Option<&'static str> {
-    let shape = input.shape?;
-    // That of a list is in brackets: `[[n, i]]`.
-    let of_list = || shape.strip_prefix('[')?.strip_suffix(']');
-    if input.list { of_list() } else { Some(shape) }
+pub(crate) fn each_shape(shape: Option<&'static str>, list: bool) -> Option<&'static str> {
+    let shape = shape?;
+    // That of a list is in brackets, `[[n, i]]`, but for the shape of an argument.
+    if list && shape.starts_with("[[") {
+        shape.get(1..shape.len() - 1)
+    } else {
+        Some(shape)
+    }
 }
 
 /// The slots of a function.

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use pullback::InputSignature;
 use pullback::catalogue::Entry;
+use pullback::{InputSignature, OutputSignature};
 use pyo3::PyResult;
 use pyo3::exceptions::PyImportError;
 
@@ -75,7 +75,11 @@ pub(crate) fn definition(
         } else {
             "array"
         };
-        let about = match (parameter.dtype.is_some(), parameter.axes, each_shape(input)) {
+        let about = match (
+            parameter.dtype.is_some(),
+            parameter.axes,
+            each_shape(input.shape, input.list),
+        ) {
             (false, ..) => parameter.stub.to_owned(),
             (true, _, Some(shape)) => format!("{array} of {element} of shape {shape}"),
             (true, None, None) => format!("{array} of {element}"),
@@ -92,26 +96,10 @@ pub(crate) fn definition(
         // Writing to a `String` does not fail.
         let _ = writeln!(docs, "    {name}: {about}{optional}{constant}");
     }
-    let outputs = &entry.signature.outputs;
-    let outputs: Vec<String> = outputs
-        .iter()
-        .map(|output| {
-            let shape = output.shape.map(|shape| format!(" of shape {shape}"));
-            let shape = shape
-                .unwrap_or_default()
-                .replace("of shape shape of", "of the shape of");
-            let constant = if output.differentiable {
-                ""
-            } else {
-                " (without a gradient)"
-            };
-            format!("{}{shape}{constant}", output.name)
-        })
-        .collect();
     let _ = write!(
         docs,
         "\nReturns: {}.\nIt can be differentiated {}.\n",
-        outputs.join(", "),
+        about_outputs(entry.signature.outputs),
         entry.signature.order
     );
     let annotated = names.iter().zip(&inputs).enumerate();
@@ -139,6 +127,29 @@ pub(crate) fn definition(
         annotated.join(", ")
     );
     Ok(Definition { source, docs, stub })
+}
+
+/// Returns the names of the outputs, with what is declared of them.
+fn about_outputs(outputs: &[OutputSignature]) -> String {
+    let outputs = outputs.iter().map(|output| {
+        let shape = each_shape(output.shape, output.list);
+        let shape = shape.map(|shape| format!(" of shape {shape}"));
+        let shape = shape
+            .unwrap_or_default()
+            .replace("of shape shape of", "of the shape of");
+        let shape = if output.list {
+            format!(" (list of arrays{shape})")
+        } else {
+            shape
+        };
+        let constant = if output.differentiable {
+            ""
+        } else {
+            " (without a gradient)"
+        };
+        format!("{}{shape}{constant}", output.name)
+    });
+    outputs.collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the default value of each parameter in Python, for the last parameters: the given ones, and `None` for those

@@ -43,6 +43,7 @@ FUNCTIONS = {
     "an output left out": (diffops.normalized, [numbers(3, 2)], False),
     "`#[jvp]`": (diffops.Exp, [numbers(2, 3)]),
     "a list of arrays": (diffops.Penalized, [numbers(3), numbers(2, 3), numbers(1, 4)], [0.5]),
+    "a list of arrays as output": (diffops.powers, [numbers(2, 3)], 3),
 }
 
 
@@ -75,7 +76,7 @@ class Given:
 
 def sum_of(outputs, sin):
     """Returns a number that depends on all outputs that are arrays of floats."""
-    outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+    outputs = outputs if isinstance(outputs, (list, tuple)) else (outputs,)
     return sum(sin(output).sum() for output in outputs if "float" in str(getattr(output, "dtype", "")))
 
 
@@ -170,7 +171,11 @@ def of_numpy(function, arrays):
 def numpy_vjp(function, arrays, directions):
     outputs, pull = diffops.vjp(function.function, *function.folded(arrays), *function.values)
     outputs = outputs if isinstance(outputs, tuple) else (outputs,)
-    grads = pull(*[numpy.cos(output) for output in outputs if isinstance(output, numpy.ndarray)])
+    grads = pull(*[
+        [numpy.cos(item) for item in output] if isinstance(output, list) else numpy.cos(output)
+        for output in outputs
+        if isinstance(output, (list, numpy.ndarray))
+    ])
     grads = grads if isinstance(grads, tuple) else (grads,)
     grads = [grad for each in grads for grad in (each if isinstance(each, list) else [each])]
     return of_numpy(function, arrays), along(grads[: len(arrays)], directions)

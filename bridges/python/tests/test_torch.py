@@ -338,7 +338,7 @@ def test_functions_are_pickled_by_name_and_recordings_say_why_not():
     assert pickle.loads(pickle.dumps(diffops.linear)) is diffops.linear
     assert copy.deepcopy(diffops.linear) is diffops.linear
     ones = torch.ones(2, 2, dtype=torch.float64).numpy()
-    recording, _, _ = diffops.MulConstant.pullback.run((ones, 2.5), [ones], [True])
+    recording, *_ = diffops.MulConstant.pullback.run((ones, 2.5), [ones], [True])
     for refused in (pickle.dumps, copy.copy, copy.deepcopy):
         with pytest.raises(TypeError, match="a recording of MulConstant cannot be copied or pickled"):
             refused(recording)

@@ -10,6 +10,9 @@ All derivatives are gradients of tangents of a call, as the tangents of gradient
 import functools
 
 operators = {}  # for each function by its name, its operator of PyTorch, or None
+lengths_of = {}  # for each function that returns lists, the operator that returns a tensor with their lengths as its shape
+
+LIST = "list[Array]"  # the type of a list among the outputs
 
 
 @functools.lru_cache(maxsize=256)
@@ -45,15 +48,31 @@ def folded(function, each):
     return [next(each) if length is None else [next(each) for _ in range(length)] for length in function.lengths]
 
 
-class Call:
-    """A function with its arguments, without lists: see `unfolded`."""
+def unreturned(function, found):
+    """Returns the outputs of a function one by one, from what a caller gets, and the lengths of the lists among them."""
+    outputs = function.stubs[1]
+    flat, lengths = [], []
+    for output, (stub, _) in zip([found] if len(outputs) == 1 else found, outputs):
+        if stub == LIST:
+            flat += output
+            lengths.append(len(output))
+        else:
+            flat.append(output)
+    return flat, lengths
 
-    __slots__ = ("arguments", "function", "indices")
+
+class Call:
+    """A function with its arguments, without lists: see `unfolded`. Each tensor of a list among the outputs is one of them:
+    `returned` makes the lists.
+    """
+
+    __slots__ = ("arguments", "function", "indices", "lengths")
 
     def __init__(self, function, arguments, indices=()):
         self.function = function
         self.arguments = arguments
         self.indices = indices  # the places of arguments that are passed after the tensors
+        self.lengths = []  # of the lists among the outputs, once the function has run
 
     def __call__(self, arrays, requires_grad, directions=()):
         arguments = self.arguments
@@ -63,7 +82,19 @@ class Call:
                 arguments[place] = array
             arguments, arrays, requires_grad = tuple(arguments), self.drop(arrays), self.drop(requires_grad)
             directions = [self.drop(direction) for direction in directions]
-        return self.function.run(arguments, arrays, requires_grad, directions)
+        recording, outputs, differentiable, lengths = self.function.run(arguments, arrays, requires_grad, directions)
+        if lengths != self.lengths:
+            self.set_lengths(lengths)
+        return recording, outputs, differentiable
+
+    def set_lengths(self, lengths):
+        # There are several runs for the examples of a map.
+        self.function.check_lengths(lengths, self.lengths, "in another run, as of another example under `vmap`")
+        self.lengths = lengths
+
+    def returned(self, outputs):
+        """Returns what a caller gets, from the outputs of a node of PyTorch's graph."""
+        return self.function.returned(outputs if isinstance(outputs, tuple) else (outputs,), self.lengths)
 
     @property
     def name(self):
@@ -89,7 +120,7 @@ class Call:
     @property
     def differentiable(self):
         """For each output, whether it has a gradient; None for an output that is not a tensor."""
-        return [kind if stub.startswith("Array") else None for stub, kind in self.function.stubs[1]]
+        return [kind if stub.startswith("Array") else None for stub, kind in self.function.outputs(self.lengths)]
 
     def names(self):
         """The names of the arrays in errors."""

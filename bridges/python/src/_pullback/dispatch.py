@@ -5,7 +5,7 @@ import sys
 import numpy
 
 from . import after
-from .call import Call, folded, operators, returned, unfolded
+from .call import Call, folded, lengths_of, operators, returned, unfolded
 
 functions = {}
 # What calls each on plain tensors of PyTorch.
@@ -82,7 +82,7 @@ def call(name, arguments):
         is_compiling = torch.compiler.is_compiling()
         if is_compiling and not torch._C._are_functorch_transforms_active() and has_operator(name):
             if any(isinstance(argument, torch.Tensor) for argument in items(arguments)):
-                return returned(operators[name](*arguments))
+                return operated(name, arguments)
     function, arguments = unfolded(functions[name], arguments)
     jax = sys.modules.get("jax")
     arrays = [arguments[place] for place in function.places if arguments[place] is not None]
@@ -98,8 +98,16 @@ def call(name, arguments):
         return apply(Call(function, arguments), arrays)
     check(Call(function, arguments), arrays, "a torch.Tensor, a jax.Array or a numpy.ndarray")
     kinds = halves_of_numpy(arrays)
-    outputs = function.run(arguments, widened_arrays(name, arrays, kinds), [False] * len(arrays))[1]
-    return returned(narrowed_arrays(outputs, kinds))
+    _, outputs, _, lengths = function.run(arguments, widened_arrays(name, arrays, kinds), [False] * len(arrays))
+    return function.returned(narrowed_arrays(outputs, kinds), lengths)
+
+
+def operated(name, arguments):
+    """Returns the outputs of a function by its operator. In a program that PyTorch traces, lists have the lengths of now."""
+    operator = operators[name]
+    if name not in lengths_of:
+        return returned(operator(*arguments))
+    return operator(*arguments, _lengths=list(lengths_of[name](*arguments).shape))
 
 
 settings = {"half_precision": True}
@@ -154,9 +162,14 @@ def widened(torch, name, arguments):
 def narrowed(torch, outputs, kinds):
     """Returns floats in the one type of the tensors, or else as float32."""
     kind = next(iter(kinds)) if len(kinds) == 1 else torch.float32
-    outputs = outputs if isinstance(outputs, tuple) else (outputs,)
-    is_float = [isinstance(output, torch.Tensor) and output.is_floating_point() for output in outputs]
-    return returned([output.to(kind) if wide else output for output, wide in zip(outputs, is_float)])
+
+    def narrow(output):
+        if isinstance(output, (list, tuple)):
+            return type(output)([narrow(item) for item in output])
+        is_float = isinstance(output, torch.Tensor) and output.is_floating_point()
+        return output.to(kind) if is_float else output
+
+    return narrow(outputs)
 
 
 # Types of NumPy and of ml_dtypes, which adds some to NumPy.
@@ -193,10 +206,34 @@ def check(call, arrays, expected):
             raise TypeError(f"{call.name}: `{name}` must be {expected}, not {type(array).__name__}")
 
 
+def flat_grads(function, grads, differentiable):
+    """Returns the gradients of outputs, with one for each array of a list. `differentiable` has what the outputs have: None
+    for an output that is not an array of floats, and a list for a list.
+    """
+    kinds = [differentiable] if len(function.stubs[1]) == 1 else differentiable
+    kinds = [kind for kind in kinds if kind is not None]
+    if len(grads) != len(kinds):
+        raise TypeError(f"backward of {function.name}: {len(grads)} gradients, for {len(kinds)} outputs")
+    flat = []
+    for grad, kind in zip(grads, kinds):
+        if not isinstance(kind, list):
+            flat.append(grad)
+        elif grad is None:
+            flat += [None] * len(kind)
+        elif isinstance(grad, (list, tuple)) and len(grad) == len(kind):
+            flat += grad
+        else:
+            found = f"one of {len(grad)}" if isinstance(grad, (list, tuple)) else type(grad).__name__
+            raise TypeError(
+                f"backward of {function.name}: the gradient of a list of {len(kind)} arrays is a list of as many, not {found}"
+            )
+    return flat
+
+
 def vjp(function, *arguments):
     """Calls a function of this module with arrays of NumPy. Returns its outputs, and a function from gradients of the
-    outputs that are arrays of floats to gradients of the arguments, None for those that are not arrays, and a list for
-    a list of arrays.
+    outputs that are arrays of floats, a list for a list, to gradients of the arguments, None for those that are not
+    arrays, and a list for a list of arrays. A gradient that is None counts as zeros.
 
         y, pull = vjp(squash, x, limit)
         grad_x, grad_limit = pull(numpy.ones_like(y))
@@ -212,17 +249,20 @@ def vjp(function, *arguments):
     arrays = [array.copy() for array in arrays]
     needed = [True] * len(arrays)
     kinds = halves_of_numpy(arrays)
-    recording, outputs, differentiable = function.run(arguments, widened_arrays(function.name, arrays, kinds), needed)
+    widened = widened_arrays(function.name, arrays, kinds)
+    recording, outputs, differentiable, lengths = function.run(arguments, widened, needed)
+    outputs_with = function.returned(differentiable, lengths)
     wide = [output.dtype for output, kind in zip(outputs, differentiable) if kind is not None]
 
     def pull(*grads):
-        if kinds is not None and len(grads) == len(wide):
+        grads = flat_grads(function, grads, outputs_with)
+        if kinds is not None:
             grads = [grad if grad is None else numpy.asarray(grad, of) for grad, of in zip(grads, wide)]
-        found = zip(arrays, recording.gradients(list(grads), needed))
+        found = zip(arrays, recording.gradients(grads, needed))
         found = [numpy.zeros_like(array) if grad is None else grad.astype(array.dtype, copy=False) for array, grad in found]
         found = iter(found)
         is_array = [place in function.places and argument is not None for place, argument in enumerate(arguments)]
         grads = tuple(folded(function, [next(found) if given else None for given in is_array]))
         return grads[0] if len(grads) == 1 else grads
 
-    return returned(narrowed_arrays(outputs, kinds)), pull
+    return function.returned(narrowed_arrays(outputs, kinds), lengths), pull

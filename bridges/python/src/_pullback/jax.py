@@ -4,7 +4,6 @@ import jax
 import jax.numpy as jnp
 import numpy
 
-from .call import returned
 from .xla import MOST, OPERAND, Call, bind, without_missing
 
 HALF = (jnp.float16, jnp.bfloat16)
@@ -31,24 +30,27 @@ def apply(call, arrays):
         else:
             arguments.append(value)
             words.append(word(call, value))
-    lengths = [str(length) for length in function.lengths if length is not None]
-    text = " ".join([":".join([function.name, *lengths]), *words])
-    program = program_of(function, text, tuple(arguments))
+    head = ":".join([function.name, *[str(length) for length in function.lengths if length is not None]])
+    program = program_of(function, " ".join([head, *words]), tuple(arguments))
+    if function.returns_lists:
+        lengths = program.lengths_of([operand.aval for operand in operands])
+        head = f"{head}={':'.join(map(str, lengths))}"
+        program = program_of(function, " ".join([head, *words]), tuple(arguments), lengths)
     outputs = bind(program, operands)
     if half:
         outputs = [output.astype(kind) if output.dtype == wide else output for output in outputs]
-    return returned(without_missing(program, outputs))
+    return function.returned(without_missing(program, outputs), program.lengths)
 
 
 programs = {}  # by their texts
 
 
-def program_of(function, text, arguments):
-    """Returns the program of a text."""
+def program_of(function, text, arguments, lengths=()):
+    """Returns the program of a text, with lists of these lengths among the outputs."""
     if text not in programs:
         if len(programs) >= MOST:
             programs.clear()
-        programs[text] = Call(function, arguments, text)
+        programs[text] = Call(function, arguments, text, lengths)
     return programs[text]
 
 

@@ -7,6 +7,8 @@ Lengths may be symbols: PyTorch and JAX trace programs for lengths that they do 
 import functools
 import re
 
+from .call import LIST
+
 TOKEN = re.compile(
     r"\s*(?:(?P<number>\d[\d_]*)|(?P<name>[^\W\d]\w*)(?P<part>\.len\(\)|\[\d+\])?|(?P<sign>[-+*/%()]))\s*"
 )
@@ -84,7 +86,8 @@ def declared(function):
     for (name, text), (stub, _) in zip(outputs, function.stubs[1]):
         if text is None and stub in ("bool", "float", "int"):
             text = "[]"
-        if text is None or stub.endswith("None"):
+        # The length of a list is not declared.
+        if text is None or stub.endswith("None") or stub == LIST:
             return None
         like = text.removeprefix("shape of ")
         found[name] = Declared(text) if like == text else like

@@ -9,7 +9,7 @@ import warnings
 
 import numpy
 
-from .call import folded, operators, unfolded
+from .call import folded, operators, unfolded, unreturned
 from .dispatch import functions
 
 
@@ -67,8 +67,7 @@ def check_torch(function, arguments):
         given = list(tensors)
         for place, x in zip(places, inputs):
             given[place] = x
-        outputs = call(*folded(function, given))
-        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+        outputs, _ = unreturned(function, call(*folded(function, given)))
         return tuple(output for output in outputs if isinstance(output, torch.Tensor) and output.is_floating_point())
 
     inputs = [tensors[place] for place in places]
@@ -78,7 +77,8 @@ def check_torch(function, arguments):
     has_forward_mode = function.forward_mode or has_order(function, 2)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if inputs:
+        # A list may be empty.
+        if inputs and floats(*inputs):
             forward = {"check_forward_ad": has_forward_mode, "check_batched_forward_grad": has_forward_mode}
             gradcheck(floats, inputs, **kinds, **forward)
             if has_order(function, 2):
@@ -106,13 +106,14 @@ def check_jax(function, arguments):
         for place, x in zip(places, inputs):
             # JAX's numerical derivatives pass arrays of NumPy.
             given[place] = jnp.asarray(x)
-        outputs = call(*folded(function, given))
-        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+        outputs, _ = unreturned(function, call(*folded(function, given)))
         return tuple(x for x in outputs if isinstance(x, jax.Array) and jnp.issubdtype(x.dtype, jnp.floating))
 
     enable_x64 = jax.enable_x64 if hasattr(jax, "enable_x64") else jax.experimental.enable_x64
     with enable_x64(True):
         inputs = tuple(jnp.asarray(arguments[place]) for place in places)
+        if not floats(*inputs):
+            return
         for run in (floats, jax.jit(floats)):
             check_grads(run, inputs, order=2 if has_order(function, 2) else 1, modes=["rev"])
             if function.forward_mode or has_order(function, 2):

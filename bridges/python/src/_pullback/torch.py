@@ -9,6 +9,7 @@ from torch._C._autograd import _get_current_graph_task_keep_graph as keeps_graph
 
 from . import connect
 from .call import Call, Gradients, folded, gradients_of, kinds_of, operators, returned, tangents_of
+from .dispatch import operated
 
 # Without it, as in PyTorch 2.6, a call under such hooks keeps its recording: more memory, the same gradients.
 saved_tensors_hooks = getattr(torch._C._autograd, "_top_saved_tensors_default_hooks", lambda ignore_is_tracing: None)
@@ -257,10 +258,10 @@ def apply(call, tensors):
         from . import transforms
 
         call, tensors = transforms.with_indices(call, tensors)
-        return returned(transforms.Node.apply(call, *tensors))
-    if needs_operator(tensors) and (operator := operators.get(call.name)) is not None:
-        return returned(operator(*folded(call.function, call.arguments)))
-    return node(call.name).apply(call, None, *tensors)
+        return call.returned(transforms.Node.apply(call, *tensors))
+    if needs_operator(tensors) and operators.get(call.name) is not None:
+        return operated(call.name, folded(call.function, call.arguments))
+    return call.returned(node(call.name).apply(call, None, *tensors))
 
 
 def outputs_of(call, tensors):

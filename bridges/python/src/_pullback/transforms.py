@@ -6,7 +6,8 @@ gradient, which runs the function again.
 
 import torch
 
-from .call import Call, Gradients, folded, gradients_of, kinds_of, operators
+from .call import Call, Gradients, folded, gradients_of, kinds_of, operators, unreturned
+from .dispatch import operated
 from .torch import along, arrays_of, is_mapped, needs_operator, outputs_of, untraced
 
 
@@ -61,7 +62,9 @@ def by_operator(call, tensors):
         arguments[place] = next(given)
     arguments = folded(of.function, arguments)
     if call is of:
-        return tuple(operator(*arguments))
+        outputs, lengths = unreturned(call.function, operated(call.name, arguments))
+        call.set_lengths(lengths)
+        return tuple(outputs)
     gradients = getattr(getattr(torch.ops, operator.namespace), f"{operator._opname}_gradients")
     needed = of.drop(call.needed)
     found = iter(gradients(*arguments, list(given), call.given, needed))

@@ -57,23 +57,32 @@ class Program:
 class Call(Program):
     """A function with its arguments. An argument is OPERAND if it is an operand."""
 
-    __slots__ = ("arguments", "function", "known")
+    __slots__ = ("arguments", "function", "kinds", "known", "lengths")
 
-    def __init__(self, function, arguments, text):
+    def __init__(self, function, arguments, text, lengths):
         self.function = function
         self.arguments = arguments
-        self.known = {}  # the shapes of outputs by those of operands
+        self.lengths = lengths  # of the lists among the outputs
+        self.kinds = function.outputs(lengths)
+        self.known = {}  # the shapes of outputs, and the lengths of lists among them, by the shapes of operands
         operands = [place for place, argument in enumerate(arguments) if argument is OPERAND]
         inputs = [("x" if place in function.places else "v", index) for index, place in enumerate(operands)]
-        super().__init__(self, text, inputs, [("y", index) for index in range(len(function.stubs[1]))])
+        super().__init__(self, text, inputs, [("y", index) for index in range(len(self.kinds))])
 
     @property
     def differentiable(self):
         """For each output, whether it has a gradient."""
-        return [kind and stub.startswith("Array") for stub, kind in self.function.stubs[1]]
+        return [kind and stub.startswith("Array") for stub, kind in self.kinds]
 
     def shapes(self, avals):
         """Returns the shapes and element types of the outputs."""
+        return self.known_for(avals)[0]
+
+    def lengths_of(self, avals):
+        """Returns the lengths of the lists among the outputs."""
+        return self.known_for(avals)[1]
+
+    def known_for(self, avals):
         key = tuple((aval.shape, aval.dtype) for aval in avals)
         if key not in self.known:
             self.known[key] = self.computed(avals)
@@ -97,10 +106,12 @@ class Call(Program):
         tensors = [aval for aval, (kind, _) in zip(avals, self.inputs) if kind == "x"]
         call = calls.Call(function, tuple(traced))
         outputs = of_outputs(call, tensors, lambda aval: aval.dtype.name, jnp.broadcast_shapes, require)
+        lengths = ()
         if outputs is None:
-            # Only a run of the function shows shapes that are not declared.
+            # Only a run of the function shows shapes that are not declared, and the lengths of lists.
             ones = [numpy.ones(aval.shape, aval.dtype) for aval in tensors]
-            found = calls.Call(function, tuple(sample))(ones, [False] * len(ones))[1]
+            call = calls.Call(function, tuple(sample))
+            found, lengths = call(ones, [False] * len(ones))[1], call.lengths
             outputs = [
                 MISSING if output is None else (numpy.shape(output), numpy.asarray(output).dtype) for output in found
             ]
@@ -108,7 +119,7 @@ class Call(Program):
             if numpy.dtype(kind).kind not in "biuf":
                 raise TypeError(f"{function.name}: output {place} is a text, which a program of JAX cannot have")
         canonical = jax.dtypes.canonicalize_dtype
-        return [(tuple(shape), canonical(kind)) for shape, kind in outputs]
+        return [(tuple(shape), canonical(kind)) for shape, kind in outputs], lengths
 
 
 # The shape and the element type in place of an output that is None, which no optional output has.
@@ -117,9 +128,9 @@ MISSING = (0,), "bool"
 
 def without_missing(program, outputs):
     """Returns the outputs of a call with None for those that are missing."""
-    kinds = [stub for stub, _ in program.function.stubs[1]]
     return [
-        None if kind.endswith("None") and output.dtype == MISSING[1] else output for kind, output in zip(kinds, outputs)
+        None if stub.endswith("None") and output.dtype == MISSING[1] else output
+        for (stub, _), output in zip(program.kinds, outputs)
     ]
 
 

@@ -275,7 +275,7 @@ impl<'a> Operand<'a> {
 
 /// The memory of a result, or of one example of it, to which a call writes.
 #[derive(Debug)]
-pub struct Target<'a> {
+pub(crate) struct Target<'a> {
     kind: Kind,
     /// INVARIANT: the memory has so many elements.
     shape: Vec<usize>,

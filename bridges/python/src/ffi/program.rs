@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use pullback::AnyTensor;
 use pullback::foreign::{Recording, along};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use super::abi::{Body, Frame, Kind, Operand, Target};
@@ -42,6 +43,8 @@ pub(crate) fn add(function: Py<Function>) {
 pub(super) struct Program {
     function: &'static Function,
     slots: Slots,
+    /// The lengths of the lists among the outputs.
+    lengths: Vec<usize>,
     arguments: Vec<Argument>,
     /// The derivatives, without the examples.
     steps: Vec<Step>,
@@ -148,6 +151,7 @@ impl Program {
         Ok(Self {
             function,
             slots,
+            lengths: text.of_outputs,
             arguments: text.arguments,
             steps,
             batches,
@@ -286,7 +290,14 @@ impl Program {
         });
         let given = self.slots.given(given);
         let prepared = (self.function.variant(first)?.prepare)(&given)?;
-        Ok(prepared(tensors)?)
+        let returned = prepared(tensors)?;
+        let when = "when the program was traced";
+        let text = self
+            .function
+            .other_lengths(&returned.lengths, &self.lengths, when);
+        text.map_or(Ok(returned.each), |text| {
+            Err(PyValueError::new_err(text).into())
+        })
     }
 
     /// Returns the outputs of the last step that are needed; `None` for a gradient of zeros, and for an output of the

@@ -1,7 +1,8 @@
 //! The text of a program, which is an attribute of XLA's call.
 //!
 //! It is the name of a function with its arguments, and then steps: `squash t t | gradient 1 11 | batched 101`. The
-//! lengths of lists follow the name, and there is an argument for each tensor of a list: `weighted:2 t t t`.
+//! lengths of lists follow the name, and there is an argument for each tensor of a list: `weighted:2 t t t`. Those of the
+//! lists among the outputs follow a `=`: `split=3 t`.
 //!
 //! | argument | |
 //! |---|---|
@@ -42,6 +43,8 @@ pub(super) struct Text<'t> {
     pub(super) name: &'t str,
     /// The lengths of the lists of tensors.
     pub(super) lengths: Vec<usize>,
+    /// The lengths of the lists among the outputs.
+    pub(super) of_outputs: Vec<usize>,
     pub(super) arguments: Vec<Argument>,
     pub(super) steps: Vec<Step>,
 }
@@ -50,10 +53,16 @@ pub(super) struct Text<'t> {
 pub(super) fn read(text: &str) -> Option<Text<'_>> {
     let mut parts = text.split(" | ");
     let mut call = parts.next()?.split(' ');
-    let mut name = call.next()?.split(':');
+    let head = call.next()?;
+    let (head, of_outputs) = head.split_once('=').unwrap_or((head, ""));
+    let mut name = head.split(':');
     Some(Text {
         name: name.next()?,
         lengths: name
+            .map(|length| length.parse().ok())
+            .collect::<Option<_>>()?,
+        of_outputs: of_outputs
+            .split_terminator(':')
             .map(|length| length.parse().ok())
             .collect::<Option<_>>()?,
         arguments: call.map(argument).collect::<Option<_>>()?,
