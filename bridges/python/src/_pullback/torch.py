@@ -119,13 +119,10 @@ class Node(torch.autograd.Function):
             recording, outputs, differentiable = call(arrays, requires_grad, recording)
         if in_forward_mode():
             differentiable = ctx.kinds = kinds_of(call, outputs)
-        results = []
-        for output, kind in zip(outputs, differentiable):
-            if hasattr(output, "dtype"):
-                output = torch.from_numpy(output)
-                if not kind:
-                    ctx.mark_non_differentiable(output)
-            results.append(output)
+        results = [torch.from_numpy(output) if hasattr(output, "dtype") else output for output in outputs]
+        constant = [output for output, kind in zip(results, differentiable) if not kind]
+        # All at once: a second call would replace the first.
+        ctx.mark_non_differentiable(*[output for output in constant if isinstance(output, torch.Tensor)])
         if True in differentiable:
             # All tensors, for the edges of second derivatives. PyTorch also raises an error if a saved tensor is
             # written to before the backward.
