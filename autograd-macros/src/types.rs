@@ -289,8 +289,13 @@ fn is_one_of<S: AsRef<str>>(ty: &Type, names: &[S]) -> bool {
     else {
         return false;
     };
-    path.get_ident()
-        .is_some_and(|ident| names.iter().any(|name| ident == name.as_ref()))
+    let mut segments = path.segments.iter().rev();
+    let (last, before) = (segments.next(), segments.next());
+    // `f64`, or `::core::primitive::f64`, as it is written beside another type of that name.
+    before.is_none_or(|module| module.ident == "primitive")
+        && last.is_some_and(|last| {
+            last.arguments.is_none() && names.iter().any(|name| last.ident == name.as_ref())
+        })
 }
 
 /// Reads a type as an array of any element type: `ArrayView1<usize>` is one too.

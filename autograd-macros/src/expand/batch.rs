@@ -255,7 +255,7 @@ fn run(model: &FunctionModel, batch: &Batch, p: &TokenStream) -> TokenStream {
         .collect();
     let values = nested(&values);
     let pushed = quote! {
-        let mut #outputs = #p::BatchOutputs::default();
+        let mut #outputs = <#p::BatchOutputs as ::core::default::Default>::default();
         #(#pushes)*
         (#outputs, #values)
     };

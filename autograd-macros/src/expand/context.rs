@@ -20,7 +20,7 @@ pub(super) fn needs_input_grad(definition: &Definition, forward: &Forward) -> To
     let docs = docs::needs_input_grad(definition);
     let fields = forward.differentiable().into_iter().map(|(input, _)| {
         let (name, docs) = (field(&input.name), docs::needs_field(&input.name));
-        quote!(#docs #vis #name: bool)
+        quote!(#docs #vis #name: ::core::primitive::bool)
     });
     quote! {
         #(#cfgs)*

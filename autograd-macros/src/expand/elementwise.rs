@@ -9,7 +9,9 @@ use syn::{Attribute, Expr, FnArg, Ident, Pat, ReturnType, Signature, Type, parse
 use super::items::Items;
 use super::short::{OF_BOTH, OF_THE_BODY, is_one_of, whole};
 use super::tokens::{at, local, number, tuple};
-use super::values::{block_of_entries, fields, formula_name, list_of_values, list_values, value};
+use super::values::{
+    block_of_entries, fields, formula_name, list_of_values, list_values, of_note, value,
+};
 use super::{apply, pairs, probes, scan, slices};
 use crate::docs;
 use crate::model::{
@@ -40,7 +42,7 @@ pub(super) fn formula(
     let mut formula = elementwise.formula.clone();
     formula.ident = format_ident!("formula", span = formula.ident.span());
     formula.asyncness = None;
-    let mixes = quote_spanned!(at(number)=> f64: #root::Literal<#number>);
+    let mixes = quote_spanned!(at(number)=> ::core::primitive::f64: #root::Literal<#number>);
     let clause = formula.generics.make_where_clause();
     clause.predicates.push(parse_quote!(#mixes));
     let docs = docs::formula(free, !elementwise.replaced.is_empty());
@@ -150,7 +152,7 @@ fn gradient(
         once,
     } = given;
     let number = if *once {
-        quote!(f64)
+        quote!(::core::primitive::f64)
     } else {
         elementwise.number.to_token_stream()
     };
@@ -178,7 +180,7 @@ fn gradient(
             #[allow(unused_parens)]
             fn #name(#(#parameters),*) -> #returned {
                 #[allow(dead_code)]
-                type #alias = f64;
+                type #alias = ::core::primitive::f64;
                 #expression
             }
         };
@@ -189,7 +191,7 @@ fn gradient(
         #[inline(always)]
         fn #name<#number: #root::Real>(#(#parameters),*) -> #returned
         where
-            f64: #root::Literal<#number>,
+            ::core::primitive::f64: #root::Literal<#number>,
         {
             #expression
         }
@@ -275,7 +277,7 @@ pub(super) fn loops(
                 #numbers: [#real; #inputs],
             ) -> [#real; #outputs]
             where
-                f64: #p::Literal<#real>,
+                ::core::primitive::f64: #p::Literal<#real>,
             {
                 #taken
                 #body
@@ -297,16 +299,16 @@ pub(super) fn of_style(elementwise: &Elementwise, p: &TokenStream) -> Option<Tok
     }
     let constant = (elementwise.style == Style::Calls).then(|| {
         quote!(
-            const IS_WRITTEN_OUT: bool = false;
+            const IS_WRITTEN_OUT: ::core::primitive::bool = false;
         )
     });
     Some(quote! {
-        const IS_VECTOR_CODE: bool = false;
+        const IS_VECTOR_CODE: ::core::primitive::bool = false;
         #constant
 
-        fn faster() -> Option<&'static #p::Faster> {
+        fn faster() -> ::core::option::Option<&'static #p::Faster> {
             static FASTER: #p::Faster = #p::Faster::new();
-            Some(&FASTER)
+            ::core::option::Option::Some(&FASTER)
         }
     })
 }
@@ -357,9 +359,10 @@ fn list_entries(elementwise: &Elementwise, note: &Ident) -> Option<TokenStream> 
         let text = name.unraw().to_string();
         quote!(#note(#text, self.#name.len());)
     });
+    let of_note = of_note();
     (!elementwise.entries.is_empty()).then(|| {
         quote! {
-            fn list_entries(&self, #note: &mut dyn ::core::ops::FnMut(&'static str, usize)) {
+            fn list_entries(&self, #note: #of_note) {
                 #(#notes)*
             }
         }
@@ -428,7 +431,9 @@ fn gradients_formula(
         let puts = given.inputs.iter().zip(&results).map(|(input, result)| {
             let result = match (given.once, is_row(input)) {
                 (false, _) => result.to_token_stream(),
-                (true, false) => quote!(<#real as ::core::convert::From<f64>>::from(#result)),
+                (true, false) => {
+                    quote!(<#real as ::core::convert::From<::core::primitive::f64>>::from(#result))
+                }
                 (true, true) => quote!(#p::from_plain::<#real, _>(#result)),
             };
             of_inputs.put(*input, &sums, &result, p)
@@ -503,7 +508,7 @@ fn gradients_formula(
                 #names: [#real; #both],
             ) -> [#real; #inputs]
             where
-                f64: #p::Literal<#real>,
+                ::core::primitive::f64: #p::Literal<#real>,
             {
                 #taken
                 let (mut #sums, #results) =

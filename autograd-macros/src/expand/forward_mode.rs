@@ -106,7 +106,7 @@ pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
         fn #name #lifetimes (
             #parameter
             #link_parameter
-            #depth: u64,
+            #depth: ::core::primitive::u64,
             #(#parameters),*
         ) -> #returns #where_clause {
             let mut #call = #start;

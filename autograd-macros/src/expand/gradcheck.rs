@@ -454,7 +454,7 @@ fn concrete(ty: TokenStream, gradcheck: &Gradcheck, p: &TokenStream) -> TokenStr
 
 fn spelled(concrete: &Concrete, p: &TokenStream) -> TokenStream {
     match concrete {
-        Concrete::Double => quote!(f64),
+        Concrete::Double => quote!(::core::primitive::f64),
         Concrete::Rank(rank @ 0..=6) => {
             let name = local(format_args!("Ix{rank}"));
             quote!(#p::ndarray::#name)

@@ -109,7 +109,7 @@ impl<'a> Items<'a> {
         let puts = values.iter().enumerate();
         let puts = puts.map(|(item, value)| self.put(item, &all, &value.to_token_stream(), p));
         quote! {
-            let mut #all = [<#real as ::core::convert::From<f64>>::from(0.0); #count];
+            let mut #all = [<#real as ::core::convert::From<::core::primitive::f64>>::from(0.0); #count];
             #(#puts)*
             #all
         }

@@ -212,7 +212,7 @@ fn impls(
             #signature
 
             impl #impl_generics #p::Function for #self_ty #where_clause {
-                const NAME: &'static str = #name;
+                const NAME: &'static ::core::primitive::str = #name;
                 const SIGNATURE: #p::Signature = #constant;
             }
         };

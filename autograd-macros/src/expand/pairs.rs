@@ -7,7 +7,7 @@ use syn::Ident;
 use super::elementwise::{self, blocks};
 use super::items::Items;
 use super::tokens::{local, number};
-use super::values::formula_name;
+use super::values::{formula_name, of_note};
 use crate::model::{Definition, Elementwise, FunctionModel, Pairs, Reduce, Side};
 use crate::spell::at;
 
@@ -19,7 +19,8 @@ pub(super) fn calls(
     [loops, tensors, arrays]: [&TokenStream; 3],
     p: &TokenStream,
 ) -> (TokenStream, TokenStream) {
-    let arrays = quote!(#arrays.map(|array| #p::Tensor::from(array)).each_ref());
+    let arrays =
+        quote!(#arrays.map(<#p::Tensor<_, _> as ::core::convert::From<_>>::from).each_ref());
     let [applied, computed] =
         [tensors, &arrays].map(|inputs| call(model, (elementwise, pairs), loops, inputs, p));
     (applied, quote!(#computed.map(|output| output.into_array())))
@@ -86,7 +87,7 @@ pub(super) fn sides_of_formula(elementwise: &Elementwise, p: &TokenStream) -> Op
     let is_summed = pairs.reduce == Reduce::Sum;
     Some(quote! {
         const SIDES: &'static [#p::Side] = &[#(#sides),*];
-        const IS_SUMMED: bool = #is_summed;
+        const IS_SUMMED: ::core::primitive::bool = #is_summed;
     })
 }
 
@@ -119,6 +120,7 @@ pub(super) fn weights(
     let formula = formula.to_token_stream();
     let sides = sides(pairs, p);
     let of_style = elementwise::of_style(elementwise, p);
+    let of_note = of_note();
     Some(quote! {
         struct #name(#formula);
 
@@ -127,7 +129,7 @@ pub(super) fn weights(
 
             const INPUTS: &'static [#p::Item] = #list;
             const SIDES: &'static [#p::Side] = &[#(#sides,)* #p::Side::Row];
-            const IS_SUMMED: bool = true;
+            const IS_SUMMED: ::core::primitive::bool = true;
             #of_style
 
             #[inline(always)]
@@ -143,13 +145,13 @@ pub(super) fn weights(
                 [#numbers @ .., #constant]: [#real; #more],
             ) -> [#real; 1]
             where
-                f64: #p::Literal<#real>,
+                ::core::primitive::f64: #p::Literal<#real>,
             {
                 let [#elements] = #p::Formula::at(&self.0, #entries, #at, #numbers);
                 [#p::Real::exp(#elements - #constant)]
             }
 
-            fn list_values(&self, #note: &mut dyn ::core::ops::FnMut(&'static str, usize)) {
+            fn list_values(&self, #note: #of_note) {
                 #p::Formula::list_values(&self.0, #note);
             }
         }

@@ -88,7 +88,7 @@ fn concrete_in(ty: &Type, model: &FunctionModel, p: &TokenStream) -> Option<Toke
 fn stand_in(param: &TypeParam, model: &FunctionModel, p: &TokenStream) -> Option<TokenStream> {
     let (generics, forward, param) = (&model.definition.generics, &model.forward, &param.ident);
     if forward.has_element(param) && is_bound_by(generics, param, "Element") {
-        return Some(quote!(f64));
+        return Some(quote!(::core::primitive::f64));
     }
     let is_rank = forward.has_rank(param) && is_bound_by(generics, param, "Dimension");
     is_rank.then(|| quote!(#p::ndarray::Ix1))

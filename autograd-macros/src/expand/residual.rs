@@ -302,7 +302,7 @@ pub(super) fn equations(model: &FunctionModel, p: &TokenStream) -> Equations {
             } else {
                 quote!(#name)
             };
-            quote!(#p::AnyTensor::from(#tensor))
+            quote!(<#p::AnyTensor as ::core::convert::From<_>>::from(#tensor))
         });
         quote! {
             #link.pass(::core::option::Option::as_ref(&#system), || ::std::vec![#(#hidden),*]);

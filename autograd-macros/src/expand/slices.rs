@@ -76,7 +76,7 @@ pub(super) fn formula(
                 #outputs: &mut [#real],
             )
             where
-                f64: #p::Literal<#real>,
+                ::core::primitive::f64: #p::Literal<#real>,
             {
                 let [#(#x),*] = #p::parts(#numbers, #items);
                 #computed

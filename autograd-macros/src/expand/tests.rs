@@ -260,7 +260,7 @@ fn short_generic() {
             axes: &'a [usize],
             label: Option<&str>,
             f: &F,
-        ) -> Result<(Array<T, D>, usize, Array<T, D>), Unfit>
+        ) -> Result<(Array<T, D>, usize, usize), Unfit>
         where
             T: Element,
             F: Fn(&'a [usize]) -> T,
@@ -272,7 +272,7 @@ fn short_generic() {
         higher_order,
         outputs(y, count),
         saves(power),
-        grad(x) = grad_y * x.powi(n - 1) * T::from(axes.len() * count) * mask.map_or(x, |x| x),
+        grad(x) = grad_y * x.powi(n - 1) * T::from(axes.len() * count * power) * mask.map_or(x, |x| x),
     };
     check_text(args, item, &expect_file!["./snapshots/short_generic.rs"]);
 }

@@ -36,13 +36,19 @@ pub(super) fn list_values(
     body: &TokenStream,
     note: &Ident,
 ) -> Option<TokenStream> {
+    let of_note = of_note();
     (!elementwise.values.is_empty()).then(|| {
         quote! {
-            fn list_values(&self, #note: &mut dyn ::core::ops::FnMut(&'static str, usize)) {
+            fn list_values(&self, #note: #of_note) {
                 #body
             }
         }
     })
+}
+
+/// Returns the type of what is called with a name and a number of bytes or of entries.
+pub(super) fn of_note() -> TokenStream {
+    quote!(&mut dyn ::core::ops::FnMut(&'static ::core::primitive::str, ::core::primitive::usize))
 }
 
 /// Returns a value of the formula `of`, as its function takes it for one element.

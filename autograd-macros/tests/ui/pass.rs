@@ -572,6 +572,197 @@ pub mod hygiene {
     }
 }
 
+pub mod names_of_primitives {
+    //! Types with the names of primitive types and of the prelude: generated code means those of `core`.
+
+    #![no_implicit_prelude]
+    #![allow(non_camel_case_types)]
+
+    use ::core::primitive;
+    use ::pullback::ndarray::{Array, Array1, ArrayView, ArrayView1, Dimension};
+    use ::pullback::nn::Parameter;
+    use ::pullback::{Element, Module, Real, Tensor1, custom_function};
+
+    struct bool;
+    struct char;
+    struct f32;
+    struct f64;
+    struct i32;
+    struct i64;
+    struct str;
+    struct u8;
+    struct u32;
+    struct u64;
+    struct usize;
+
+    struct Box;
+    struct Err;
+    struct None;
+    struct Ok;
+    struct Option;
+    struct Result;
+    struct Some;
+    struct String;
+    struct Vec;
+    trait Clone {}
+    trait Copy {}
+    trait Default {}
+    trait Drop {}
+    trait Fn {}
+    trait FnMut {}
+    trait From {}
+    trait Into {}
+    trait Iterator {}
+    trait Send {}
+    trait Sized {}
+    trait Sync {}
+    trait ToOwned {}
+
+    pub struct Affine<T, D>(::core::marker::PhantomData<(T, D)>);
+
+    #[custom_function]
+    impl<T: Element, D: Dimension> Affine<T, D> {
+        #[forward(outputs(y, count), saves(saved))]
+        pub fn forward(
+            x: ArrayView<T, D>,
+            shift: ::core::option::Option<ArrayView<T, D>>,
+            scale: T,
+            axes: &[primitive::usize],
+            label: &primitive::str,
+        ) -> (Array<T, D>, primitive::usize, primitive::f64) {
+            let _ = (axes, label);
+            let y = x.mapv(|x| x * scale);
+            let y = match shift {
+                ::core::option::Option::Some(shift) => y + shift,
+                ::core::option::Option::None => y,
+            };
+            (y, axes.len(), 1.0)
+        }
+
+        #[backward(x)]
+        fn grad_x(
+            grad_y: ArrayView<T, D>,
+            scale: T,
+            saved: primitive::f64,
+            axes: &[primitive::usize],
+            label: &primitive::str,
+            needs_input_grad: AffineNeedsInputGrad,
+        ) -> Array<T, D> {
+            let _ = (saved, axes, label, needs_input_grad);
+            grad_y.mapv(|grad| grad * scale)
+        }
+
+        #[backward(shift)]
+        fn grad_shift(grad_y: Array<T, D>) -> Array<T, D> {
+            grad_y
+        }
+
+        #[jvp]
+        fn jvp(
+            tangent_x: ArrayView<T, D>,
+            tangent_shift: ::core::option::Option<ArrayView<T, D>>,
+            scale: T,
+        ) -> Array<T, D> {
+            let tangent = tangent_x.mapv(|tangent| tangent * scale);
+            match tangent_shift {
+                ::core::option::Option::Some(shift) => tangent + shift,
+                ::core::option::Option::None => tangent,
+            }
+        }
+    }
+
+    #[custom_function(shapes(x = [n], output = [n]), grad(x) = &grad_output * *scale)]
+    pub fn scaled(x: ArrayView1<primitive::f64>, scale: primitive::f64) -> Array1<primitive::f64> {
+        &x * scale
+    }
+
+    #[custom_function(adjoint(x) = &grad_output * *scale, batch(x))]
+    pub fn linear(x: ArrayView1<primitive::f64>, scale: primitive::f64) -> Array1<primitive::f64> {
+        &x * scale
+    }
+
+    pub struct Root;
+
+    #[custom_function]
+    impl Root {
+        #[forward]
+        pub fn forward(
+            a: ArrayView1<primitive::f64>,
+            count: primitive::usize,
+        ) -> Array1<primitive::f64> {
+            let _ = count;
+            a.mapv(primitive::f64::sqrt)
+        }
+
+        #[residual]
+        fn residual(
+            output: &Tensor1<primitive::f64>,
+            a: &Tensor1<primitive::f64>,
+            count: primitive::usize,
+        ) -> Tensor1<primitive::f64> {
+            let _ = count;
+            output * output - a
+        }
+    }
+
+    #[custom_function(elementwise, grad(x) = grad_output * scale)]
+    pub fn rounded<T: Real>(x: T, #[non_differentiable] step: T, scale: primitive::f64) -> T {
+        (x / step).round() * step
+    }
+
+    #[custom_function(elementwise, grad(x, once) = grad_output * x * label as primitive::f64)]
+    pub fn labelled<T: Real>(x: T, #[each] label: &[primitive::i64]) -> T {
+        x * label as primitive::f64
+    }
+
+    #[custom_function(elementwise)]
+    pub fn rows<T: Real>(x: [T; 2], y: T) -> ([T; 2], T) {
+        (x.map(|x| x * y + 1.0), 2.0 * (x[0] + x[1] + y))
+    }
+
+    #[custom_function(pairs(reduce = log_sum_exp))]
+    pub fn paired<T: Real>(#[row] x: [T; 2], #[column] y: [T; 2], scale: primitive::f64) -> T {
+        (x[0] * y[0] + x[1] * y[1]) * scale
+    }
+
+    #[custom_function(scan, outputs(last, read))]
+    pub fn remembered<T: Real>(
+        #[state] memory: &mut [T],
+        #[step] key: &[T],
+        decay: primitive::f64,
+    ) -> T {
+        memory[0] = memory[0] * decay + key[0];
+        memory[0]
+    }
+
+    #[custom_function(scan)]
+    pub fn leaky<T: Real>(#[state] v: T, #[step] x: T, decay: primitive::f64) -> T {
+        v * decay + x
+    }
+
+    #[derive(Module)]
+    pub struct Layer<E: Element, D: Dimension> {
+        weight: Parameter<E, D>,
+        #[module(skip, show)]
+        size: primitive::usize,
+        #[module(skip)]
+        shadow: ::core::marker::PhantomData<(E, D)>,
+    }
+
+    pub(super) fn main() {
+        let x: Tensor1<primitive::f64> = ::core::convert::From::from(Array1::from_elem(2, 4.0));
+        let x = x.set_requires_grad(true);
+        let y = Affine::apply(&x, ::core::option::Option::None, 2.0, &[], "").0;
+        let y = linear(&scaled(&Root::apply(&y, 0), 2.0), 3.0);
+        let y = labelled(
+            &rounded(&y, &Tensor1::from_owner(&[1], [1.0]), 1.0),
+            &[1, 2],
+        );
+        y.sum().backward().unwrap();
+        ::std::assert!(x.grad().unwrap()[0] > 0.0);
+    }
+}
+
 pub mod modules {
     //! Derived modules under no prelude, strict lints, and names that generated code uses too.
 
@@ -1100,5 +1291,6 @@ fn main() {
     hygiene::main();
     modules::main();
     named_apply::main();
+    names_of_primitives::main();
     strict_lints::main();
 }

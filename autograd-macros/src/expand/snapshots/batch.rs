@@ -220,7 +220,7 @@ const _: () = {
                     ) {
                         ::core::result::Result::Ok((y, count, pieces)) => {
                             ::core::result::Result::Ok({
-                                let mut outputs = __p::BatchOutputs::default();
+                                let mut outputs = <__p::BatchOutputs as ::core::default::Default>::default();
                                 outputs.push("y", y);
                                 outputs.push_list("pieces", pieces);
                                 (outputs, (count, ()))
@@ -270,7 +270,7 @@ const _: () = {
         #[doc(hidden)]
         fn __pullback_forward_mode_of_forward<'a>(
             applied_at: &'static ::core::panic::Location<'static>,
-            depth: u64,
+            depth: ::core::primitive::u64,
             q: &'a __p::Tensor<T, D>,
             mask: ::core::option::Option<__p::Tensor2<f64>>,
             parts: &[&__p::Tensor1<f64>],
@@ -333,7 +333,7 @@ const _: () = {
         );
     };
     impl<T: Element, D: Dimension> __p::Function for Blend<T, D> {
-        const NAME: &'static str = "Blend";
+        const NAME: &'static ::core::primitive::str = "Blend";
         const SIGNATURE: __p::Signature = __SIGNATURE;
     }
 };

@@ -45,7 +45,7 @@ impl Squash<(), ()> {
     #[inline(always)]
     pub fn formula<T: Real>(x: T, limit: T) -> T
     where
-        f64: ::pullback::__private::Literal<T>,
+        ::core::primitive::f64: ::pullback::__private::Literal<T>,
     {
         x / (1.0 + (x / limit).powi(2)).sqrt()
     }
@@ -101,7 +101,7 @@ const _: () = {
             ]: [R; 2],
         ) -> [R; 1]
         where
-            f64: __p::Literal<R>,
+            ::core::primitive::f64: __p::Literal<R>,
         {
             [<Squash<(), ()>>::formula(x_0, x_1)]
         }
@@ -125,7 +125,7 @@ const _: () = {
         __SIGNATURE, "y = x / √(1 + (x/limit)²)", "squash"
     );
     impl<T: __p::Element, D: __p::ndarray::Dimension> __p::Function for Squash<T, D> {
-        const NAME: &'static str = "squash";
+        const NAME: &'static ::core::primitive::str = "squash";
         const SIGNATURE: __p::Signature = __SIGNATURE;
     }
 };

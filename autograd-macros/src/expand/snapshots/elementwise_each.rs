@@ -43,7 +43,7 @@ impl Chosen<(), ()> {
     /// Computes `chosen` of one element. It takes `f64` alone: other formulas cannot call it, because they would differentiate its body.
     fn formula<T: Real>(x: T, label: i64) -> T
     where
-        f64: ::pullback::__private::Literal<T>,
+        ::core::primitive::f64: ::pullback::__private::Literal<T>,
         T: ::pullback::__private::Plain,
     {
         Self::__pullback_formula(x, label)
@@ -52,15 +52,19 @@ impl Chosen<(), ()> {
     #[inline(always)]
     fn __pullback_formula<T: Real>(x: T, label: i64) -> T
     where
-        f64: ::pullback::__private::Literal<T>,
+        ::core::primitive::f64: ::pullback::__private::Literal<T>,
     {
         x * label as f64
     }
     #[doc(hidden)]
     #[allow(unused_parens)]
-    fn __pullback_gradient_0(grad_output: f64, x: f64, label: i64) -> f64 {
+    fn __pullback_gradient_0(
+        grad_output: ::core::primitive::f64,
+        x: ::core::primitive::f64,
+        label: i64,
+    ) -> ::core::primitive::f64 {
         #[allow(dead_code)]
-        type T = f64;
+        type T = ::core::primitive::f64;
         (grad_output * slope(x, label))
     }
 }
@@ -131,14 +135,26 @@ const _: () = {
             ]: [R; 1],
         ) -> [R; 1]
         where
-            f64: __p::Literal<R>,
+            ::core::primitive::f64: __p::Literal<R>,
         {
             [<Chosen<(), ()>>::__pullback_formula(x_0, entries.0.at(at))]
         }
-        fn list_values(&self, note: &mut dyn ::core::ops::FnMut(&'static str, usize)) {
+        fn list_values(
+            &self,
+            note: &mut dyn ::core::ops::FnMut(
+                &'static ::core::primitive::str,
+                ::core::primitive::usize,
+            ),
+        ) {
             __p::list_value(&self.label, note);
         }
-        fn list_entries(&self, note: &mut dyn ::core::ops::FnMut(&'static str, usize)) {
+        fn list_entries(
+            &self,
+            note: &mut dyn ::core::ops::FnMut(
+                &'static ::core::primitive::str,
+                ::core::primitive::usize,
+            ),
+        ) {
             note("label", self.label.len());
         }
     }
@@ -160,7 +176,7 @@ const _: () = {
             ]: [R; 2],
         ) -> [R; 1]
         where
-            f64: __p::Literal<R>,
+            ::core::primitive::f64: __p::Literal<R>,
         {
             let (mut sums, [y_0]) = __p::pulled_back(
                 &self.0,
@@ -178,10 +194,18 @@ const _: () = {
                 __p::plain(x_0),
                 entries.0.at(at),
             );
-            sums[0] = <R as ::core::convert::From<f64>>::from(plain_0);
+            sums[0] = <R as ::core::convert::From<
+                ::core::primitive::f64,
+            >>::from(plain_0);
             sums
         }
-        fn list_values(&self, note: &mut dyn ::core::ops::FnMut(&'static str, usize)) {
+        fn list_values(
+            &self,
+            note: &mut dyn ::core::ops::FnMut(
+                &'static ::core::primitive::str,
+                ::core::primitive::usize,
+            ),
+        ) {
             __p::Formula::list_values(&self.0, note);
         }
     }
@@ -202,7 +226,7 @@ const _: () = {
         .forward_mode();
     ::pullback::__private::register!(__SIGNATURE, "", "chosen");
     impl<T: __p::Element, D: __p::ndarray::Dimension> __p::Function for Chosen<T, D> {
-        const NAME: &'static str = "chosen";
+        const NAME: &'static ::core::primitive::str = "chosen";
         const SIGNATURE: __p::Signature = __SIGNATURE;
     }
 };

@@ -47,7 +47,7 @@ impl Quantized<(), ()> {
     /// Computes `quantized` of one element. It takes `f64` alone: other formulas cannot call it, because they would differentiate its body.
     fn formula<T: Real>(x: T, step: T, levels: &[f64], scale: f64) -> T
     where
-        f64: ::pullback::__private::Literal<T>,
+        ::core::primitive::f64: ::pullback::__private::Literal<T>,
         T: ::pullback::__private::Plain,
     {
         Self::__pullback_formula(x, step, levels, scale)
@@ -56,7 +56,7 @@ impl Quantized<(), ()> {
     #[inline(always)]
     fn __pullback_formula<T: Real>(x: T, step: T, levels: &[f64], scale: f64) -> T
     where
-        f64: ::pullback::__private::Literal<T>,
+        ::core::primitive::f64: ::pullback::__private::Literal<T>,
     {
         T::from(levels[0]) + (x / step).round() * step * scale
     }
@@ -68,7 +68,7 @@ impl Quantized<(), ()> {
         scale: f64,
     ) -> T
     where
-        f64: ::pullback::__private::Literal<T>,
+        ::core::primitive::f64: ::pullback::__private::Literal<T>,
     {
         (grad_output * scale)
     }
@@ -149,7 +149,7 @@ const _: () = {
             ]: [R; 2],
         ) -> [R; 1]
         where
-            f64: __p::Literal<R>,
+            ::core::primitive::f64: __p::Literal<R>,
         {
             [
                 <Quantized<
@@ -163,7 +163,13 @@ const _: () = {
                 ),
             ]
         }
-        fn list_values(&self, note: &mut dyn ::core::ops::FnMut(&'static str, usize)) {
+        fn list_values(
+            &self,
+            note: &mut dyn ::core::ops::FnMut(
+                &'static ::core::primitive::str,
+                ::core::primitive::usize,
+            ),
+        ) {
             __p::list_value(&self.levels, note);
             __p::list_value(&self.scale, note);
         }
@@ -187,7 +193,7 @@ const _: () = {
             ]: [R; 3],
         ) -> [R; 2]
         where
-            f64: __p::Literal<R>,
+            ::core::primitive::f64: __p::Literal<R>,
         {
             let (mut sums, [y_0]) = __p::pulled_back(
                 &self.0,
@@ -203,7 +209,13 @@ const _: () = {
             >>::__pullback_gradient_0(g_0, ::core::clone::Clone::clone(&self.0.scale));
             sums
         }
-        fn list_values(&self, note: &mut dyn ::core::ops::FnMut(&'static str, usize)) {
+        fn list_values(
+            &self,
+            note: &mut dyn ::core::ops::FnMut(
+                &'static ::core::primitive::str,
+                ::core::primitive::usize,
+            ),
+        ) {
             __p::Formula::list_values(&self.0, note);
         }
     }
@@ -228,7 +240,7 @@ const _: () = {
         .forward_mode();
     ::pullback::__private::register!(__SIGNATURE, "", "quantized");
     impl<T: __p::Element, D: __p::ndarray::Dimension> __p::Function for Quantized<T, D> {
-        const NAME: &'static str = "quantized";
+        const NAME: &'static ::core::primitive::str = "quantized";
         const SIGNATURE: __p::Signature = __SIGNATURE;
     }
 };

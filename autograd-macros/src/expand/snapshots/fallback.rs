@@ -19,7 +19,7 @@ impl<T: Element> Double<T> {
 #[allow(dead_code, clippy::struct_excessive_bools)]
 pub struct DoubleNeedsInputGrad {
     /// Whether the gradient of `x` is needed.
-    pub x: bool,
+    pub x: ::core::primitive::bool,
 }
 #[allow(dead_code)]
 pub struct DoubleContext<T: Element> {
@@ -46,7 +46,7 @@ const _: () = {
         &[],
     );
     impl<T: Element> __p::Function for Double<T> {
-        const NAME: &'static str = "Double";
+        const NAME: &'static ::core::primitive::str = "Double";
         const SIGNATURE: __p::Signature = __SIGNATURE;
     }
 };

@@ -3,11 +3,11 @@
 fn blend_gradcheck() {
     use ::pullback::__private as __p;
     let input_0 = __p::sample::<
-        f64,
+        ::core::primitive::f64,
         __p::ndarray::Ix2,
     >(&[ROWS, 2 + 1], 0, ::core::option::Option::None);
     let input_1 = __p::sample::<
-        f64,
+        ::core::primitive::f64,
         __p::ndarray::Ix2,
     >(&[2, 3], 1, ::core::option::Option::None);
     let input_2 = __p::sample::<
@@ -35,7 +35,7 @@ fn blend_gradcheck() {
                 __p::succeeded(
                     <Blend<
                         '_,
-                        f64,
+                        ::core::primitive::f64,
                         __p::ndarray::Ix2,
                         Ix3,
                         _,
@@ -73,7 +73,7 @@ fn blend_gradcheck() {
                 __p::succeeded(
                     <Blend<
                         '_,
-                        f64,
+                        ::core::primitive::f64,
                         __p::ndarray::Ix2,
                         Ix3,
                         _,
@@ -113,7 +113,7 @@ fn blend_gradcheck() {
                 __p::succeeded(
                     <Blend<
                         '_,
-                        f64,
+                        ::core::primitive::f64,
                         __p::ndarray::Ix2,
                         Ix3,
                         _,
@@ -151,7 +151,7 @@ fn blend_gradcheck() {
                 __p::succeeded(
                     <Blend<
                         '_,
-                        f64,
+                        ::core::primitive::f64,
                         __p::ndarray::Ix2,
                         Ix3,
                         _,
@@ -176,11 +176,11 @@ fn blend_gradcheck() {
 fn blend_gradcheck_2() {
     use ::pullback::__private as __p;
     let input_0 = __p::sample::<
-        f64,
+        ::core::primitive::f64,
         __p::ndarray::Ix1,
     >(&[1], 0, ::core::option::Option::None);
     let input_1 = __p::sample::<
-        f64,
+        ::core::primitive::f64,
         __p::ndarray::Ix1,
     >(&[1], 1, ::core::option::Option::None);
     let input_2 = __p::sample::<
@@ -208,7 +208,7 @@ fn blend_gradcheck_2() {
                 __p::succeeded(
                     <Blend<
                         '_,
-                        f64,
+                        ::core::primitive::f64,
                         __p::ndarray::Ix1,
                         Ix1,
                         _,
@@ -246,7 +246,7 @@ fn blend_gradcheck_2() {
                 __p::succeeded(
                     <Blend<
                         '_,
-                        f64,
+                        ::core::primitive::f64,
                         __p::ndarray::Ix1,
                         Ix1,
                         _,
@@ -288,7 +288,7 @@ fn blend_gradcheck_2() {
                 __p::succeeded(
                     <Blend<
                         '_,
-                        f64,
+                        ::core::primitive::f64,
                         __p::ndarray::Ix1,
                         Ix1,
                         _,

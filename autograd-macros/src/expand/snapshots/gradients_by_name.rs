@@ -117,7 +117,7 @@ const _: () = {
         #[track_caller]
         #[doc(hidden)]
         fn __pullback_forward_mode_of_forward(
-            depth: u64,
+            depth: ::core::primitive::u64,
             a: &__p::Tensor<T, D>,
             b: ::core::option::Option<&__p::Tensor<T, D>>,
             parts: &[&__p::Tensor1<f32>],
@@ -142,7 +142,7 @@ const _: () = {
     );
     ::pullback::__private::register!(__SIGNATURE, "", "Blend");
     impl<T: Element, D: Dimension, F> __p::Function for Blend<T, D, F> {
-        const NAME: &'static str = "Blend";
+        const NAME: &'static ::core::primitive::str = "Blend";
         const SIGNATURE: __p::Signature = __SIGNATURE;
     }
 };

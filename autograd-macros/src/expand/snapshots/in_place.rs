@@ -132,7 +132,7 @@ const _: () = {
         #[track_caller]
         #[doc(hidden)]
         fn __pullback_forward_mode_of_forward(
-            depth: u64,
+            depth: ::core::primitive::u64,
             x: &mut __p::Tensor1<f64>,
             calls: &mut __p::Tensor1<f64>,
         ) -> Result<(), Full> {
@@ -180,7 +180,7 @@ const _: () = {
         .forward_mode();
     ::pullback::__private::register!(__SIGNATURE, "", "Update");
     impl __p::Function for Update {
-        const NAME: &'static str = "Update";
+        const NAME: &'static ::core::primitive::str = "Update";
         const SIGNATURE: __p::Signature = __SIGNATURE;
     }
 };

@@ -150,7 +150,7 @@ const _: () = {
         #[track_caller]
         #[doc(hidden)]
         fn __pullback_forward_mode_of_forward(
-            depth: u64,
+            depth: ::core::primitive::u64,
             input: &__p::Tensor2<f32>,
             weight: &__p::Tensor2<f32>,
             bias: ::core::option::Option<&__p::Tensor1<f32>>,
@@ -186,7 +186,7 @@ const _: () = {
     );
     ::pullback::__private::register!(__SIGNATURE, "y = x Wᵀ + b", "LinearFunction");
     impl __p::Function for LinearFunction {
-        const NAME: &'static str = "LinearFunction";
+        const NAME: &'static ::core::primitive::str = "LinearFunction";
         const SIGNATURE: __p::Signature = __SIGNATURE;
     }
 };

@@ -128,7 +128,7 @@ const _: () = {
         #[track_caller]
         #[doc(hidden)]
         fn __pullback_forward_mode_of_forward(
-            depth: u64,
+            depth: ::core::primitive::u64,
             parts: &[&__p::Tensor1<f64>],
             weight: &__p::Tensor1<f64>,
         ) -> __p::Tensor1<f64> {
@@ -163,7 +163,7 @@ const _: () = {
         .forward_mode();
     ::pullback::__private::register!(__SIGNATURE, "", "Weighted");
     impl __p::Function for Weighted {
-        const NAME: &'static str = "Weighted";
+        const NAME: &'static ::core::primitive::str = "Weighted";
         const SIGNATURE: __p::Signature = __SIGNATURE;
     }
 };

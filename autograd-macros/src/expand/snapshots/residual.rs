@@ -141,7 +141,12 @@ const _: () = {
             if !__p::any(&needs) {
                 link.pass(
                     ::core::option::Option::as_ref(&system),
-                    || ::std::vec![__p::AnyTensor::from(multipliers)],
+                    || {
+                        ::std::vec![
+                            < __p::AnyTensor as ::core::convert::From < _ >>
+                            ::from(multipliers)
+                        ]
+                    },
                 );
                 return ::core::result::Result::Ok((y, steps));
             }
@@ -188,8 +193,9 @@ const _: () = {
                 ::core::option::Option::as_ref(&system),
                 || {
                     ::std::vec![
-                        __p::AnyTensor::from(__p::attach(multipliers,
-                        ::core::clone::Clone::clone(& node), 1))
+                        < __p::AnyTensor as ::core::convert::From < _ >>
+                        ::from(__p::attach(multipliers, ::core::clone::Clone::clone(&
+                        node), 1))
                     ]
                 },
             );
@@ -299,7 +305,7 @@ const _: () = {
         fn __pullback_forward_mode_of_forward(
             applied_at: &'static ::core::panic::Location<'static>,
             link: &__p::Link,
-            depth: u64,
+            depth: ::core::primitive::u64,
             a: __p::Tensor<T, D>,
             shift: ::core::option::Option<&__p::Tensor1<T>>,
             parts: &[&__p::Tensor1<T>],
@@ -394,7 +400,7 @@ const _: () = {
         );
     };
     impl<T: Element, D: Dimension> __p::Function for Root<T, D> {
-        const NAME: &'static str = "Root";
+        const NAME: &'static ::core::primitive::str = "Root";
         const SIGNATURE: __p::Signature = __SIGNATURE;
     }
 };

@@ -59,7 +59,7 @@ impl Leaky<(), ()> {
     #[inline(always)]
     pub fn formula<T: Real>(tau: T, mut v: T, x: T, scale: f64) -> (T, T)
     where
-        f64: ::pullback::__private::Literal<T>,
+        ::core::primitive::f64: ::pullback::__private::Literal<T>,
     {
         v = tau * v + scale * x;
         (v, v.sigmoid())
@@ -129,7 +129,7 @@ const _: () = {
             ]: [R; 3],
         ) -> [R; 2]
         where
-            f64: __p::Literal<R>,
+            ::core::primitive::f64: __p::Literal<R>,
         {
             let (y_0, y_1) = <Leaky<
                 (),
@@ -137,7 +137,13 @@ const _: () = {
             >>::formula(x_2, x_0, x_1, ::core::clone::Clone::clone(&self.scale));
             [y_0, y_1]
         }
-        fn list_values(&self, note: &mut dyn ::core::ops::FnMut(&'static str, usize)) {
+        fn list_values(
+            &self,
+            note: &mut dyn ::core::ops::FnMut(
+                &'static ::core::primitive::str,
+                ::core::primitive::usize,
+            ),
+        ) {
             __p::list_value(&self.scale, note);
         }
     }
@@ -165,7 +171,7 @@ const _: () = {
         .forward_mode();
     ::pullback::__private::register!(__SIGNATURE, "", "leaky");
     impl<T: __p::Element, D: __p::ndarray::Dimension> __p::Function for Leaky<T, D> {
-        const NAME: &'static str = "leaky";
+        const NAME: &'static ::core::primitive::str = "leaky";
         const SIGNATURE: __p::Signature = __SIGNATURE;
     }
 };

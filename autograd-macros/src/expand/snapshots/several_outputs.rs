@@ -51,9 +51,9 @@ impl LayerNorm {
 #[allow(dead_code, clippy::struct_excessive_bools)]
 pub(crate) struct LayerNormNeedsInputGrad {
     /// Whether the gradient of `x` is needed.
-    pub(crate) x: bool,
+    pub(crate) x: ::core::primitive::bool,
     /// Whether the gradient of `gain` is needed.
-    pub(crate) gain: bool,
+    pub(crate) gain: ::core::primitive::bool,
 }
 /** The values that `LayerNorm` saves for its backward functions.
 
@@ -289,7 +289,7 @@ const _: () = {
         #[track_caller]
         #[doc(hidden)]
         fn __pullback_forward_mode_of_forward<'a>(
-            depth: u64,
+            depth: ::core::primitive::u64,
             x: __p::Tensor2<f64>,
             gain: &__p::Tensor1<f64>,
             mask: ::core::option::Option<&__p::Tensor2<f64>>,
@@ -379,7 +379,7 @@ const _: () = {
         );
     };
     impl __p::Function for LayerNorm {
-        const NAME: &'static str = "LayerNorm";
+        const NAME: &'static ::core::primitive::str = "LayerNorm";
         const SIGNATURE: __p::Signature = __SIGNATURE;
     }
 };

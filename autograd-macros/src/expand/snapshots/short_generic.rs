@@ -9,7 +9,7 @@
  | `f` | `&F` | value |  |
  | `y` | `Array<T, D>` | output |  |
  | `count` | `usize` | output, not differentiable | `x` |
- | `power` | `Array<T, D>` | saved for backward |  |
+ | `power` | `usize` | saved for backward | `x` |
 
  It can be differentiated any number of times.*/
 #[track_caller]
@@ -60,7 +60,7 @@ where
         axes: &'a [usize],
         label: Option<&str>,
         f: &F,
-    ) -> Result<(Array<T, D>, usize, Array<T, D>), Unfit>
+    ) -> Result<(Array<T, D>, usize, usize), Unfit>
     where
         F: Fn(&'a [usize]) -> T,
     {
@@ -87,9 +87,10 @@ const _: () = {
             n: &i32,
             axes: &[usize],
             count: &usize,
+            power: &usize,
             mask: ::core::option::Option<&__p::Tensor<T, D>>,
         ) -> __p::Tensor<T, D> {
-            (grad_y * x.powi(n - 1) * T::from(axes.len() * count)
+            (grad_y * x.powi(n - 1) * T::from(axes.len() * count * power)
                 * mask.map_or(x, |x| x))
         }
         /// Applies `scaled_power` to tensors.
@@ -125,7 +126,7 @@ const _: () = {
             let needs = __p::needs(&edges);
             let saved_n = __p::save_if(needs[0], || __p::SavedNumber::new(&n));
             let unrecorded = __p::unrecorded();
-            let (y, count) = match __p::caught(|| match Self::forward(
+            let (y, count, power) = match __p::caught(|| match Self::forward(
                 __p::View::view(x),
                 __p::View::view(mask),
                 n,
@@ -133,9 +134,9 @@ const _: () = {
                 label,
                 f,
             ) {
-                ::core::result::Result::Ok((y, count, _)) => {
+                ::core::result::Result::Ok((y, count, power)) => {
                     let y: __p::Tensor<T, D> = __p::IntoOutput::into_output(y);
-                    ::core::result::Result::Ok((y, count))
+                    ::core::result::Result::Ok((y, count, power))
                 }
                 ::core::result::Result::Err(error) => ::core::result::Result::Err(error),
             }) {
@@ -175,7 +176,10 @@ const _: () = {
                                 ),
                                 (
                                     __p::save_if(needs[0], || __p::SavedNumber::new(&count)),
-                                    (),
+                                    (
+                                        __p::save_if(needs[0], || __p::SavedNumber::new(&power)),
+                                        (),
+                                    ),
                                 ),
                             ),
                         ),
@@ -189,7 +193,7 @@ const _: () = {
         fn __pullback_backward_of_forward(
             (
                 saved_0,
-                (saved_1, (saved_2, (saved_3, (saved_4, ())))),
+                (saved_1, (saved_2, (saved_3, (saved_4, (saved_5, ()))))),
             ): (
                 ::core::option::Option<__p::Saved<T>>,
                 (
@@ -200,7 +204,10 @@ const _: () = {
                             ::core::option::Option<
                                 __p::SavedValue<<[usize] as ::std::borrow::ToOwned>::Owned>,
                             >,
-                            (::core::option::Option<__p::SavedNumber<usize>>, ()),
+                            (
+                                ::core::option::Option<__p::SavedNumber<usize>>,
+                                (::core::option::Option<__p::SavedNumber<usize>>, ()),
+                            ),
                         ),
                     ),
                 ),
@@ -213,6 +220,7 @@ const _: () = {
                 n: saved_2,
                 axes: saved_3,
                 count: saved_4,
+                power: saved_5,
                 __of: ::core::marker::PhantomData,
             };
             let mut grad_y = call.grad::<T, D>(0);
@@ -227,6 +235,9 @@ const _: () = {
                     ::std::borrow::Borrow::<
                         usize,
                     >::borrow(&**__p::saved(&context.count)),
+                    ::std::borrow::Borrow::<
+                        usize,
+                    >::borrow(&**__p::saved(&context.power)),
                     ::core::option::Option::as_ref(&context.mask),
                 );
                 call.give::<T, D>(0, gradient_0);
@@ -237,7 +248,7 @@ const _: () = {
         #[track_caller]
         #[doc(hidden)]
         fn __pullback_forward_mode_of_forward<'a>(
-            depth: u64,
+            depth: ::core::primitive::u64,
             x: &'a __p::Tensor<T, D>,
             mask: ::core::option::Option<&__p::Tensor<T, D>>,
             n: i32,
@@ -273,6 +284,7 @@ const _: () = {
             __p::SavedValue<<[usize] as ::std::borrow::ToOwned>::Owned>,
         >,
         count: ::core::option::Option<__p::SavedNumber<usize>>,
+        power: ::core::option::Option<__p::SavedNumber<usize>>,
         __of: ::core::marker::PhantomData<(fn(*const T), fn(*const D), fn(*const F))>,
     }
     const __SIGNATURE: __p::Signature = __p::Signature::new(
@@ -297,6 +309,7 @@ const _: () = {
                 __p::SavedSignature::new("n", &["x"]),
                 __p::SavedSignature::new("axes", &["x"]),
                 __p::SavedSignature::new("count", &["x"]),
+                __p::SavedSignature::new("power", &["x"]),
             ],
         )
         .with_order(__p::Order::Any);
@@ -305,7 +318,7 @@ const _: () = {
     where
         T: Element,
     {
-        const NAME: &'static str = "scaled_power";
+        const NAME: &'static ::core::primitive::str = "scaled_power";
         const SIGNATURE: __p::Signature = __SIGNATURE;
     }
 };

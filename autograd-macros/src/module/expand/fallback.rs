@@ -44,7 +44,7 @@ fn bounded(generics: &Generics) -> Generics {
 fn methods(root: &TokenStream) -> TokenStream {
     let (this, visits, inert) = (this(), visits(root, "visit_fields"), inert());
     quote! {
-        fn name(&#this) -> ::std::borrow::Cow<'static, str> {
+        fn name(&#this) -> ::std::borrow::Cow<'static, ::core::primitive::str> {
             #inert
         }
 

@@ -96,7 +96,7 @@ fn name(definition: &Definition, body: &Body, root: &TokenStream) -> TokenStream
         }),
     };
     quote! {
-        fn name(&#this) -> ::std::borrow::Cow<'static, str> {
+        fn name(&#this) -> ::std::borrow::Cow<'static, ::core::primitive::str> {
             #answer
         }
     }

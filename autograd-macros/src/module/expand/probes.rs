@@ -32,7 +32,7 @@ pub(super) fn holds(
     Some(quote_spanned! {at(ident)=>
         #[automatically_derived]
         impl #impl_generics #root::__private::HoldsTensor for #ident #type_generics #where_clause {
-            const AS_SKIPPED: bool = #is_module;
+            const AS_SKIPPED: ::core::primitive::bool = #is_module;
         }
     })
 }
@@ -55,7 +55,7 @@ pub(super) fn skipped(definition: &Definition, body: &Body, root: &TokenStream) 
             bounds_of(generics, &param.ident).all(|bound| show(bound).trim_end().ends_with(name))
         };
         if is_bound_by("Element") {
-            return Some(quote!(f64));
+            return Some(quote!(::core::primitive::f64));
         }
         is_bound_by("Dimension").then(|| quote!(#root::ndarray::Ix1))
     };

@@ -5,7 +5,7 @@ where
     L: ::core::marker::Send + ::core::marker::Sync + 'static,
     L: ::pullback::nn::Module,
 {
-    fn name(&self) -> ::std::borrow::Cow<'static, str> {
+    fn name(&self) -> ::std::borrow::Cow<'static, ::core::primitive::str> {
         match self {
             Self::Linear { 0: field_0 } => {
                 <Linear as ::pullback::nn::Module>::name(field_0)
@@ -129,5 +129,5 @@ where
     L: ::core::marker::Send + ::core::marker::Sync + 'static,
     L: ::pullback::nn::Module,
 {
-    const AS_SKIPPED: bool = true;
+    const AS_SKIPPED: ::core::primitive::bool = true;
 }

@@ -5,7 +5,7 @@
 #[allow(deprecated, unused_variables)]
 impl<T: ::core::marker::Send + ::core::marker::Sync + 'static> ::pullback::nn::Module
 for Dropout<T> {
-    fn name(&self) -> ::std::borrow::Cow<'static, str> {
+    fn name(&self) -> ::std::borrow::Cow<'static, ::core::primitive::str> {
         ::core::panic!("this module has mistakes that the compiler has reported")
     }
     fn visit_fields<'visit>(

@@ -8,7 +8,7 @@ where
     T: pb::Element,
     D: pb::ndarray::Dimension + 'static,
 {
-    fn name(&self) -> ::std::borrow::Cow<'static, str> {
+    fn name(&self) -> ::std::borrow::Cow<'static, ::core::primitive::str> {
         ::std::borrow::Cow::Borrowed("Norm")
     }
     fn visit_fields<'a>(
@@ -88,5 +88,5 @@ where
     T: pb::Element,
     D: pb::ndarray::Dimension + 'static,
 {
-    const AS_SKIPPED: bool = true;
+    const AS_SKIPPED: ::core::primitive::bool = true;
 }

@@ -1,7 +1,7 @@
 #[automatically_derived]
 #[allow(deprecated, unused_variables)]
 impl ::pullback::nn::Module for Linear {
-    fn name(&self) -> ::std::borrow::Cow<'static, str> {
+    fn name(&self) -> ::std::borrow::Cow<'static, ::core::primitive::str> {
         ::std::borrow::Cow::Borrowed("Linear")
     }
     fn visit_fields<'a>(
@@ -67,5 +67,5 @@ impl ::core::fmt::Display for Linear {
 }
 #[automatically_derived]
 impl ::pullback::__private::HoldsTensor for Linear {
-    const AS_SKIPPED: bool = true;
+    const AS_SKIPPED: ::core::primitive::bool = true;
 }
