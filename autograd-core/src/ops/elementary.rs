@@ -57,8 +57,6 @@ fn backward<T: Element, D: Dimension>(
 /// With `, angle` after the derivative, formula and derivative have a sine or a cosine of x: see `Formula::OF_ANGLE`.
 ///
 /// In the formula, x is a number and the values are `f64`; in the derivative, x is a tensor and the values are elements.
-/// There `x * x` stands for the square where it may be out of range: the derivative of `x.square()`, 2x, may be too, and
-/// times a slope of 0 no number.
 macro_rules! elementary {
     (
         #[doc = $sentence:literal]
@@ -215,7 +213,7 @@ elementary! {
     /// assert_eq!(x.grad(), Some(array![0.8]));
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    Asinh::asinh(x) = x.asinh(), slope: (x * x + T::one()).rsqrt();
+    Asinh::asinh(x) = x.asinh(), slope: (square_of(x) + T::one()).rsqrt();
     math(r"\frac{\mathrm{d}}{\mathrm{d}x} \operatorname{arsinh} x = \frac{1}{\sqrt{x^2 + 1}}"), check(x = [2, 3]);
 }
 
@@ -230,7 +228,7 @@ elementary! {
     /// assert_eq!(x.grad(), Some(array![1.0, 0.8]));
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    Atan::atan(x) = x.atan(), slope: (x * x + T::one()).recip();
+    Atan::atan(x) = x.atan(), slope: (square_of(x) + T::one()).recip();
     math(r"\frac{\mathrm{d}}{\mathrm{d}x} \arctan x = \frac{1}{1 + x^2}"), check(x = [2, 3]);
 }
 
@@ -327,7 +325,7 @@ elementary! {
     /// assert_eq!(x.grad(), Some(array![std::f64::consts::FRAC_2_SQRT_PI]));
     /// # Ok::<(), pullback::Error>(())
     /// ```
-    Erf::erf(x) = x.erf(), slope: (-(x * x)).exp() * T::from_f64(FRAC_2_SQRT_PI);
+    Erf::erf(x) = x.erf(), slope: (-square_of(x)).exp() * T::from_f64(FRAC_2_SQRT_PI);
     math(r"\operatorname{erf} x = \frac{2}{\sqrt{\pi}} \int_0^x e^{-t^2} \, \mathrm{d}t"), check(x = [2, 3]);
 }
 
@@ -538,6 +536,20 @@ elementary! {
     check(x = [2, 3]);
 }
 
+/// Returns x, and beyond ±`bound` that, as a constant.
+#[track_caller]
+fn within<T: Element, D: Dimension>(x: &Tensor<T, D>, bound: T) -> Tensor<T, D> {
+    let is_out = x.view().mapv(|x| x.abs() > bound);
+    chosen(&is_out, &constant(x, move |x| bound.copysign(x)), x)
+}
+
+/// Returns x² for a slope that is 0 where it is infinite. There it is a constant: its own derivative, 2x, may be out of
+/// range too, and times 0 no number.
+#[track_caller]
+fn square_of<T: Element, D: Dimension>(x: &Tensor<T, D>) -> Tensor<T, D> {
+    within(x, T::max_value().sqrt() * T::from_f64(2.0)).square()
+}
+
 /// Returns 1 − x². The factors of (1 − x)(1 + x) are exact where x is near 1; their product's derivative would not be
 /// where x is near 0, so that of −x² takes its place.
 #[track_caller]
@@ -571,9 +583,7 @@ fn chosen<T: Element, D: Dimension>(
 #[track_caller]
 fn gelu_tanh_slope<T: Element, D: Dimension>(x: &Tensor<T, D>) -> Tensor<T, D> {
     let [linear, cubic] = GELU_TANH.map(T::from_f64);
-    let bound = T::from_f64(GELU_TANH_BOUND);
-    let is_out = x.view().mapv(|x| x.abs() > bound);
-    let x = &chosen(&is_out, &constant(x, move |x| bound.copysign(x)), x);
+    let x = &within(x, T::from_f64(GELU_TANH_BOUND));
     let square = x.square();
     let sigmoid = (x * (&square * cubic + linear)).sigmoid();
     let inner = square * (cubic * T::from_f64(3.0)) + linear;

@@ -78,7 +78,8 @@ pub trait Real:
     #[must_use]
     fn ln_1p(self) -> Self;
 
-    /// Returns xⁿ for a whole n; the derivative is 0 for n = 0.
+    /// Returns xⁿ for a whole n; the derivative is 0 for n = 0. For a negative n it is 1/x⁻ⁿ, as that of std: where x⁻ⁿ is
+    /// infinite, 0 in place of a number below the smallest normal one.
     #[must_use]
     fn powi(self, n: i32) -> Self;
 
@@ -395,6 +396,17 @@ pub(crate) mod sealed {
             (self * slope).unless(self.is_zero())
         }
 
+        /// Returns a quotient times the reciprocal of its divisor, which is infinite where that is tiny; 0 where the
+        /// quotient is.
+        #[must_use]
+        #[inline(always)]
+        fn times_recip(self, recip: Self) -> Self
+        where
+            Self: Copy + Mul<Output = Self>,
+        {
+            self.pulled(recip)
+        }
+
         /// Returns 1 − x², exact near −1 and 1, with the derivative −2x: that of the product would not be exact near 0.
         #[must_use]
         #[inline(always)]
@@ -403,6 +415,27 @@ pub(crate) mod sealed {
             Self: Copy + Neg<Output = Self> + Add<f64, Output = Self> + Mul<Output = Self>,
         {
             (-self + 1.0) * (self + 1.0)
+        }
+
+        /// Returns 1/(1 + x²), with the derivative 0 where x² is out of range: that of the square, 2x, may be too, and
+        /// times a slope of 0 no number.
+        #[must_use]
+        #[inline(always)]
+        fn lorentzian(self) -> Self
+        where
+            Self: super::Real,
+        {
+            (self * self + 1.0).recip()
+        }
+
+        /// Returns e^(−x²), with the derivative 0 where x² is out of range.
+        #[must_use]
+        #[inline(always)]
+        fn gaussian(self) -> Self
+        where
+            Self: super::Real,
+        {
+            (-(self * self)).exp()
         }
     }
 }

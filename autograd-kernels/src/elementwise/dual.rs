@@ -286,9 +286,28 @@ impl<R: Real, const N: usize> sealed::Sealed for Dual<R, N> {
         self
     }
 
+    // The derivatives are infinite where the reciprocal is.
+    #[inline(always)]
+    fn times_recip(self, recip: Self) -> Self {
+        let product = self.value.times_recip(recip.value);
+        chain_2!(self, recip, product, recip.value, self.value)
+    }
+
     #[inline(always)]
     fn within_one(self) -> Self {
         chain!(self, self.value.within_one(), self.value * -2.0)
+    }
+
+    #[inline(always)]
+    fn lorentzian(self) -> Self {
+        let density = self.value.lorentzian();
+        chain!(self, density, density.pulled(self.value) * density * -2.0)
+    }
+
+    #[inline(always)]
+    fn gaussian(self) -> Self {
+        let density = self.value.gaussian();
+        chain!(self, density, density.pulled(self.value) * -2.0)
     }
 }
 
@@ -358,7 +377,7 @@ impl<R: Real, const N: usize> Div for Dual<R, N> {
             y,
             quotient,
             y.value.recip(),
-            -(quotient * y.value.recip())
+            -quotient.times_recip(y.value.recip())
         )
     }
 }
@@ -435,7 +454,7 @@ operators! {
     Mul mul MulAssign mul_assign *, |x, y| y * x;
     Div div DivAssign div_assign /, |x, y| {
         let quotient = R::from(x) / y.value;
-        if y.is_constant() { Dual::constant(quotient) } else { y.scaled(quotient, -(quotient * y.value.recip())) }
+        if y.is_constant() { Dual::constant(quotient) } else { y.scaled(quotient, -quotient.times_recip(y.value.recip())) }
     };
 }
 
@@ -643,11 +662,7 @@ impl<R: Real, const N: usize> Real for Dual<R, N> {
 
     #[inline(always)]
     fn atan(self) -> Self {
-        chain!(
-            self,
-            self.value.atan(),
-            (self.value * self.value + 1.0).recip()
-        )
+        chain!(self, self.value.atan(), self.value.lorentzian())
     }
 
     #[inline(always)]
@@ -682,19 +697,18 @@ impl<R: Real, const N: usize> Real for Dual<R, N> {
 
     #[inline(always)]
     fn asinh(self) -> Self {
-        chain!(
-            self,
-            self.value.asinh(),
-            (self.value * self.value + 1.0).rsqrt()
-        )
+        // The derivative of the square of a half is in range.
+        let half = self.value * 0.5;
+        chain!(self, self.value.asinh(), (half * half + 0.25).rsqrt() * 0.5)
     }
 
     #[inline(always)]
     fn acosh(self) -> Self {
+        let half = self.value * 0.5;
         chain!(
             self,
             self.value.acosh(),
-            ((self.value - 1.0) * (self.value + 1.0)).rsqrt()
+            ((half - 0.5) * (half + 0.5)).rsqrt() * 0.5
         )
     }
 
@@ -719,7 +733,7 @@ impl<R: Real, const N: usize> Real for Dual<R, N> {
         chain!(
             self,
             self.value.erf(),
-            (-(self.value * self.value)).exp() * FRAC_2_SQRT_PI
+            self.value.gaussian() * FRAC_2_SQRT_PI
         )
     }
 

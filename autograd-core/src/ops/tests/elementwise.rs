@@ -3,6 +3,7 @@
 use ndarray::{Array1, ArrayD, Axis, Ix1, arr0, array, s};
 
 use super::{binary, numbers, unary};
+use crate::functional::Functional;
 use crate::kernels;
 use crate::ops::{Add, Div, Maximum, Minimum, Mul, Sub};
 use crate::{Element, Error, Grad, Tensor, Tensor1, TensorD, grad, jvp};
@@ -374,6 +375,25 @@ fn the_second_derivative_of_acosh_has_its_limits() {
         let (second,) = grad(&first.sum(), (&point,)).unwrap();
         assert_eq!(second.to_array(), array![limit], "at {x}");
     }
+}
+
+/// Their slopes are of x², which is infinite far out, and so is its derivative.
+#[test]
+fn second_derivatives_are_0_where_the_square_is_out_of_range() -> Result<(), Error> {
+    type Function = fn(&Tensor1<f32>) -> Tensor1<f32>;
+    let functions: [Function; 3] = [Tensor::asinh, Tensor::atan, Tensor::erf];
+    let (x, v) = (
+        Tensor::from(array![1e20_f32, 1e38, -3e38]),
+        Tensor::from(array![1.0_f32, 30.0, 2.0]),
+    );
+    for function in functions {
+        for by_forward_mode in [false, true] {
+            let options = Functional::new().forward_mode(by_forward_mode);
+            let (_, product) = options.hvp(|x: &Tensor1<f32>| function(x).sum(), &x, &v)?;
+            assert_eq!(product.to_array(), array![0.0_f32, 0.0, 0.0]);
+        }
+    }
+    Ok(())
 }
 
 #[test]

@@ -96,7 +96,7 @@ impl<T: Element> sealed::Sealed for Recorded<T> {
         Self::operation([self, slope], || Kind::Pulled, |[x, y]| pulled(x, y))
     }
 
-    functions!(false: within_one);
+    functions!(false: within_one lorentzian gaussian);
 }
 
 impl<T: Element> From<f64> for Recorded<T> {

@@ -227,6 +227,49 @@ fn second_derivatives_of_arcs_are_exact_near_0() {
     }
 }
 
+/// Their slopes are of a square that is infinite far out, and so is its derivative.
+#[test]
+fn second_derivatives_are_0_where_a_square_is_out_of_range() {
+    let functions: [fn(Twice) -> Twice; 4] = [Twice::asinh, Twice::acosh, Twice::atan, Twice::erf];
+    for f in functions {
+        for x in [1e160, 1e308, f64::MAX] {
+            assert_eq!(hessian(|x, _| f(x), x, 0.0)[0][0], 0.0, "at {x}");
+        }
+    }
+    for f in [Twice::atan, Twice::erf] {
+        assert_eq!(hessian(|x, _| f(x), f64::INFINITY, 0.0)[0][0], 0.0);
+        assert!(hessian(|x, _| f(x), f64::NAN, 0.0)[0][0].is_nan());
+    }
+}
+
+/// The reciprocal of a tiny number is infinite.
+#[test]
+fn quotients_by_tiny_numbers_have_slopes() {
+    assert_eq!(slopes(|x, y| x / y, 0.0, 1e-310), [f64::INFINITY, 0.0]);
+    assert_eq!(slopes(|x, y| x / y, 2.0, 0.5), [2.0, -8.0]);
+    assert_eq!(slope(|y| 0.0 / y, 1e-310), 0.0);
+    assert_eq!(slope(|y| 2.0 / y, 0.5), -8.0);
+}
+
+/// Where xⁿ is infinite, 1/xⁿ is 0 instead of a number below the smallest normal one.
+#[test]
+fn negative_powers_are_exact_but_for_subnormal_ones() {
+    for n in 1..40 {
+        for exponent in (-400..=400_i16).map(|k| f32::from(k) * 0.1) {
+            let x = 10_f32.powf(exponent);
+            let found = Single::of(x).powi(-n).element();
+            let exact = f64::from(x).powi(-n);
+            let error = (f64::from(found) - exact).abs();
+            let rounded = f64::from(f32::EPSILON) * f64::from(n) * exact;
+            let is_infinite = found == f32::INFINITY && exact > f64::from(f32::MAX) * 0.99;
+            assert!(
+                is_infinite || error <= rounded.max(f64::from(f32::MIN_POSITIVE)),
+                "{x}, -{n}: {found}, {exact}"
+            );
+        }
+    }
+}
+
 #[test]
 fn far_out_derivatives_are_finite() {
     for (x, expected) in [(1e200, 1.0), (-1e200, 0.0), (1e3, 1.0), (-1e3, 0.0)] {
