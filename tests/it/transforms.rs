@@ -16,10 +16,9 @@ struct Scaled;
 
 #[custom_function]
 impl Scaled {
-    #[forward(outputs(output), saves(product))]
-    fn forward(z: f64, x: ArrayView1<f64>, y: ArrayView1<f64>) -> (Array1<f64>, Array1<f64>) {
-        let product = &x * &y;
-        (&product * z, product)
+    #[forward]
+    fn forward(z: f64, x: ArrayView1<f64>, y: ArrayView1<f64>) -> Array1<f64> {
+        &x * &y * z
     }
 
     #[backward(x)]
@@ -75,7 +74,7 @@ fn a_rule_has_values_before_tensors_and_asks_for_what_it_needs() {
         .forward_mode()
         .run(|(x, y)| Scaled::apply(4.0, x, y), (&x, &y))
         .unwrap();
-    // What only a rule asks for is not saved for backward, and `product` is not asked for.
+    // What only a rule asks for is not saved for backward.
     let saved: Vec<&str> = Scaled::SIGNATURE
         .saved
         .iter()

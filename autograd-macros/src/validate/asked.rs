@@ -10,7 +10,9 @@ use super::outputs::as_output;
 use super::parameters::{self, as_tensor, named};
 use super::{agreement, bodies, forms, residual};
 use crate::diagnostics::{did_you_mean, list};
-use crate::model::{Backward, Derivative, Forward, Parameter, Returned, Role, Source, Wants};
+use crate::model::{
+    Backward, Derivative, Forward, Parameter, Residual, Returned, Role, Source, Wants,
+};
 use crate::parse::{Method, Part};
 use crate::show::show;
 use crate::types::{self, Form, Kind, is_float};
@@ -451,6 +453,39 @@ pub(super) fn every_gradient_is_used(
                 .diagnostics
                 .error_with_help(&output.ty, &message, &help);
         }
+    }
+}
+
+/// What is saved for backward functions must be asked for by one.
+///
+/// ```text
+/// #[forward(outputs(y), saves(rstd))]
+/// //                          ^^^^ no backward function asks for `rstd`
+/// #[backward(x)]
+/// fn backward(grad_y: ArrayView1<f32>, y: ArrayView1<f32>) -> Array1<f32>
+/// ```
+pub(super) fn every_intermediate_is_used(
+    backwards: &[Backward],
+    residual: Option<&Residual>,
+    context: &mut Context<'_>,
+) {
+    let is_short = context.definition.kind.free().is_some();
+    for (index, one) in context.forward.returned.iter().enumerate() {
+        let wants = Wants::Saved(Source::Returned(index));
+        let functions = backwards.iter().map(|backward| &backward.function);
+        let mut functions = functions.chain(residual.map(|residual| &residual.function));
+        if one.role != Role::Intermediate || functions.any(|function| function.asks_for(wants)) {
+            continue;
+        }
+        let name = &one.name;
+        let (asks, ask) = match (residual.is_some(), is_short) {
+            (true, _) => ("the residual does not ask for", "ask for it"),
+            (false, true) => ("no `grad(…)` uses", "use it"),
+            (false, false) => ("no backward function asks for", "ask for it"),
+        };
+        let message = format!("{asks} `{name}`, which is saved for nothing");
+        let help = format!("{ask}, or return it no longer and remove it from `saves(…)`");
+        context.diagnostics.error_with_help(name, &message, &help);
     }
 }
 

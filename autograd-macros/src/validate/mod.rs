@@ -309,6 +309,9 @@ fn functions(
     let residual = (roles.residual)
         .and_then(|(method, options)| read_residual(method, options, flawed, &mut context));
     let vmap = (roles.vmap).and_then(|rule| read_vmap(rule, is_right, flawed, &mut context));
+    if context.diagnostics.len() == 0 && is_whole {
+        asked::every_intermediate_is_used(&backwards, residual.as_ref(), &mut context);
+    }
     if context.has_strangers {
         flawed.push(definition.item().clone());
     }

@@ -2,11 +2,14 @@
 
 use super::formula::{self, Factor, Term};
 use super::forward;
-use super::model::{Definition, Differentiable, Holds, Intermediate, Kind, Origin, Rank, Twin};
+use super::model::{
+    Definition, Differentiable, Holds, Intermediate, Kind, Origin, Rank, Save, Twin,
+};
 use super::random::Random;
 use super::sum::{self, Operand, Product};
 use super::text::{Form, Part, Types, Wants};
 use super::values;
+use super::write::Written;
 
 /// A parameter.
 #[derive(Clone, Debug)]
@@ -274,12 +277,7 @@ impl<'a> Asker<'a> {
             let (Origin::Saved, Some(save)) = (origin, save) else {
                 return self.ask_tensor(&name, false, self.types, Wants::Output);
             };
-            let (holds, wants) = (self.definition.saves[save].holds, Wants::Saved(save));
-            if holds != Holds::List {
-                return self.ask_tensor(&name, holds != Holds::One, self.types, wants);
-            }
-            let first = self.list(&name, wants);
-            return Operand::tensor(first);
+            return self.saved_exp(save);
         }
         let operand = self.operand(Factor::Input(input)).text;
         let name = operand.trim_start_matches('&');
@@ -289,6 +287,30 @@ impl<'a> Asker<'a> {
             format!("{name}.mapv({}::exp)", self.types.element())
         };
         self.local(&exp)
+    }
+
+    fn saved_exp(&mut self, save: usize) -> Operand {
+        let Save { name, holds, .. } = self.definition.saves[save].clone();
+        if holds != Holds::List {
+            return self.ask_tensor(&name, holds != Holds::One, self.types, Wants::Saved(save));
+        }
+        Operand::tensor(self.list(&name, Wants::Saved(save)))
+    }
+
+    /// Uses what forward saves and no other function asks for.
+    pub(crate) fn rest(&mut self, others: &[Written]) {
+        for (save, one) in self.definition.saves.iter().enumerate() {
+            let of_others = others.iter().flat_map(|function| &function.asked);
+            let mut asked = self.asked.iter().chain(of_others);
+            if asked.any(|asked| asked.wants == Wants::Saved(save)) {
+                continue;
+            }
+            match one.what {
+                Intermediate::Exp(_) => self.saved_exp(save),
+                Intermediate::Number(_) => self.saved_number(save),
+            };
+            self.statements.push(format!("let _ = &{};", one.name));
+        }
     }
 
     fn value(&mut self, input: usize) -> Operand {

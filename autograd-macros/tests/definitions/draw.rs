@@ -466,13 +466,20 @@ fn backwards(definition: &mut Definition, random: &mut Random) {
         });
     };
     if !definition.short && random.chance(25) {
-        backward(inputs, true, random);
-        return;
+        backward(std::mem::take(&mut inputs), true, random);
     }
     random.shuffle(&mut inputs);
     while !inputs.is_empty() {
         let number = random.pick(&[1, 1, 2, 3]).min(inputs.len());
         let covers = inputs.split_off(inputs.len() - number);
         backward(covers, false, random);
+    }
+    // One must be able to ask for what is saved.
+    let is_able = definition.backwards.iter().any(Backward::loses_nothing);
+    if let Some(first) = definition.backwards.first_mut()
+        && !definition.saves.is_empty()
+        && !is_able
+    {
+        first.once = true;
     }
 }

@@ -157,6 +157,13 @@ pub(crate) struct Backward {
     pub(crate) by_name: bool,
 }
 
+impl Backward {
+    /// Returns whether it may ask for what forward saves, whose derivative would be lost otherwise.
+    pub(crate) fn loses_nothing(&self) -> bool {
+        !self.tensors || self.once
+    }
+}
+
 /// A value with a gradient that forward returns or writes.
 #[derive(Clone, Debug)]
 pub(crate) struct Differentiable {

@@ -67,15 +67,15 @@ fn block(definition: &Definition, random: &mut Random, text: &mut Text) {
 }
 
 fn functions(definition: &Definition, random: &mut Random) -> Vec<Written> {
-    let write = if definition.is_elementwise() {
-        numbers::gradients
-    } else {
-        gradients
-    };
-    let backwards = 0..definition.backwards.len();
-    let mut written: Vec<Written> = backwards
-        .map(|index| write(definition, index, random))
-        .collect();
+    let mut written = Vec::new();
+    for index in 0..definition.backwards.len() {
+        let function = if definition.is_elementwise() {
+            numbers::gradients(definition, index, random)
+        } else {
+            gradients(definition, index, &written, random)
+        };
+        written.push(function);
+    }
     if definition.jvp.is_some() {
         written.push(tangents(definition, random));
     }
@@ -108,7 +108,13 @@ fn helper_of_forward(definition: &Definition, random: &mut Random, text: &mut Te
     }
 }
 
-fn gradients(definition: &Definition, index: usize, random: &mut Random) -> Written {
+/// Writes the gradients of a function, after those of others.
+fn gradients(
+    definition: &Definition,
+    index: usize,
+    others: &[Written],
+    random: &mut Random,
+) -> Written {
     let part = Part::Backward(index);
     // In the short form a gradient is what it is.
     let by_name = definition.backwards[index].by_name;
@@ -155,6 +161,10 @@ fn gradients(definition: &Definition, index: usize, random: &mut Random) -> Writ
         }
         types.push(ty);
         results.push(result);
+    }
+    let mut backwards = definition.backwards.iter();
+    if backwards.rposition(Backward::loses_nothing) == Some(index) {
+        asker.rest(others);
     }
     if by_name {
         let name = format!("{}Gradients", definition.name);

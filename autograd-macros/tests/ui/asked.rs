@@ -248,6 +248,20 @@ mod gradient_under_another_name {
     }
 }
 
+mod intermediate_that_nothing_uses {
+    use super::*;
+    pub struct Normalized;
+    #[custom_function]
+    impl Normalized {
+        #[forward(outputs(y), saves(mean, scale))]
+        pub fn forward(x: ArrayView1<f64>) -> (Array1<f64>, f64, f64) { (&x * 2.0 - 1.0, 0.5, 2.0) }
+        #[backward(x)]
+        fn backward(grad_y: ArrayView1<f64>, scale: f64) -> Array1<f64> { &grad_y * scale }
+    }
+    #[custom_function(outputs(y), saves(square), grad(x) = &grad_y * 2.0)]
+    pub fn double(x: ArrayView1<f64>) -> (Array1<f64>, Array1<f64>) { (&x * 2.0, &x * &x) }
+}
+
 fn main() {}
 
 mod context_of_pytorch {
