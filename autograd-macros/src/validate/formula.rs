@@ -42,7 +42,8 @@ pub(super) fn check(
             .filter(|name| !uses::rebinds(body, &name.to_string()))
             .collect()
     };
-    let declared = declared_numbers(body, &elementwise.number);
+    let rows: Vec<&Ident> = known(true);
+    let declared = declared_numbers(body, &elementwise.number, &rows);
     let mut inputs: Vec<&Ident> = known(false);
     // A name that is also bound as something else, or is a parameter, is not known.
     inputs.extend(declared.iter().filter(|name| {
@@ -55,7 +56,7 @@ pub(super) fn check(
     let formula = Formula {
         number: &elementwise.number,
         inputs,
-        rows: known(true),
+        rows,
         functions: functions.iter().filter(|name| !is_own(name)).collect(),
     };
     let mistakes = diagnostics.len();
@@ -194,6 +195,8 @@ impl Formula<'_> {
     /// //                                  ^ `0` is an integer
     /// fn twice<T: Real>(x: T) -> T { let double = |y: T| y * 2; double(x) }
     /// //                                                     ^ `2` is an integer
+    /// fn double<T: Real>(p: [T; 3]) -> [T; 3] { p.map(|y| y * 2) }
+    /// //                                                      ^ `2` is an integer
     /// fn whole<T: Real>(x: T) -> T { … x as i64 … }
     /// //                                 ^^ `x` is a `T`, and cannot be cast
     /// ```
@@ -358,18 +361,26 @@ impl Formula<'_> {
         })
     }
 
-    /// Returns the input that is next and is not a field, and what follows it.
+    /// Returns the input or the number of a row that is next and is not a field, and what follows it.
     fn input_at<'b>(
         &self,
         before: Option<&TokenTree>,
         after: &'b [TokenTree],
-    ) -> Option<(&Ident, &'b [TokenTree])> {
+    ) -> Option<(String, &'b [TokenTree])> {
         let [TokenTree::Ident(word), rest @ ..] = after else {
             return None;
         };
-        let is_field = before.is_some_and(|token| is_mark(token, '.'));
-        let input = self.inputs.iter().copied().find(|input| *input == word);
-        input.filter(|_| !is_field).map(|input| (input, rest))
+        if before.is_some_and(|token| is_mark(token, '.')) {
+            return None;
+        }
+        match rest {
+            [TokenTree::Group(index), rest @ ..]
+                if index.delimiter() == Delimiter::Bracket && self.rows.contains(&word) =>
+            {
+                Some((format!("{word}[{}]", show(&index.stream())), rest))
+            }
+            _ => (self.inputs.contains(&word)).then(|| (word.to_string(), rest)),
+        }
     }
 
     /// What a formula returns is a number, which a literal is not.
@@ -393,24 +404,55 @@ impl Formula<'_> {
     }
 }
 
-/// Returns the names that a body declares to be numbers: `|y: T|`, `let y: T`.
-fn declared_numbers(body: &TokenStream, number: &Ident) -> Vec<Ident> {
+/// Returns the names that a body declares to be numbers: `|y: T|`, `let y: T`, `row.map(|y| …)`.
+fn declared_numbers(body: &TokenStream, number: &Ident, rows: &[&Ident]) -> Vec<Ident> {
     let tokens: Vec<TokenTree> = body.clone().into_iter().collect();
     let mut found = Vec::new();
     for place in 0..tokens.len() {
         match &tokens[place..] {
+            [TokenTree::Ident(row), calls @ ..] if rows.contains(&row) => {
+                found.extend(mapped_number(calls));
+            }
             [TokenTree::Ident(name), colon, TokenTree::Ident(ty), end, ..]
                 if is_mark(colon, ':') && ty == number && !is_mark(end, ':') =>
             {
                 found.push(name.clone());
             }
             [TokenTree::Group(group), ..] => {
-                found.extend(declared_numbers(&group.stream(), number));
+                found.extend(declared_numbers(&group.stream(), number, rows));
             }
             _ => {}
         }
     }
     found
+}
+
+/// Returns the name of each number of a row in the closure of a `map`, if that is what follows the row.
+fn mapped_number(calls: &[TokenTree]) -> Option<Ident> {
+    let [
+        dot,
+        TokenTree::Ident(method),
+        TokenTree::Group(arguments),
+        calls @ ..,
+    ] = calls
+    else {
+        return None;
+    };
+    if !is_mark(dot, '.') {
+        return None;
+    }
+    if method == "iter" || method == "into_iter" {
+        return mapped_number(calls);
+    }
+    let closure: Vec<TokenTree> = arguments.stream().into_iter().collect();
+    match closure.as_slice() {
+        [bar, TokenTree::Ident(name), end, ..] | [bar, _, TokenTree::Ident(name), end, ..]
+            if method == "map" && is_mark(bar, '|') && is_mark(end, '|') =>
+        {
+            Some(name.clone())
+        }
+        _ => None,
+    }
 }
 
 /// Returns one of these inputs in tokens that only compute with it: a comparison, a closure, a block, a macro or a call

@@ -97,6 +97,37 @@ mod integer_in_a_closure {
     }
 }
 
+mod integer_beside_a_number_of_a_row {
+    use super::*;
+    #[custom_function(elementwise)]
+    pub fn first<T: Real>(p: [T; 3]) -> T { p[0] * 2 }
+    #[custom_function(elementwise)]
+    pub fn last<T: Real>(p: [T; 3], k: usize) -> T { 2 - p[k + 1] }
+    // A list is one of any numbers.
+    #[custom_function(elementwise)]
+    pub fn right<T: Real>(p: [T; 3], sizes: &[usize]) -> T { p[sizes[0] * 2] * 2.0 }
+}
+
+mod integer_in_a_map_of_a_row {
+    use super::*;
+    #[custom_function(elementwise)]
+    pub fn double<T: Real>(p: [T; 3]) -> [T; 3] { p.map(|y| y * 2) }
+    #[custom_function(elementwise)]
+    pub fn sum<T: Real>(p: [T; 3]) -> T { p.iter().map(|&y| 3 * y).sum() }
+    // Of one name, both must be numbers.
+    #[custom_function(elementwise)]
+    pub fn right<T: Real>(p: [T; 3]) -> T {
+        let places = [0, 1].map(|y| y * 2);
+        p.map(|y| y * 2.0)[places[1]]
+    }
+}
+
+mod power_of_a_number_of_a_row {
+    use super::*;
+    #[custom_function(elementwise)]
+    pub fn square<T: Real>(p: [T; 3]) -> T { p[0] ^ 2 }
+}
+
 // What an index is called may be a number elsewhere.
 mod index_in_a_closure {
     use super::*;
