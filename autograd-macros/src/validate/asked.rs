@@ -502,7 +502,11 @@ pub(super) fn every_intermediate_is_used(
 /// fn grad_gain(grad_y: &Tensor1<f32>, context: &NormContext) -> Tensor1<f32>
 /// //                                           ^^^^^^^^^^^^ `context` contains `rstd`, which forward computes
 /// ```
-pub(super) fn the_context_is_useful(backwards: &[Backward], context: &mut Context<'_>) {
+pub(super) fn the_context_is_useful(
+    backwards: &[Backward],
+    flawed: &mut Vec<Ident>,
+    context: &mut Context<'_>,
+) {
     let functions = || backwards.iter().map(|backward| &backward.function);
     let sources: Vec<Source> = functions().flat_map(Derivative::sources).collect();
     let intermediate = context
@@ -522,6 +526,7 @@ pub(super) fn the_context_is_useful(backwards: &[Backward], context: &mut Contex
                     "`context` is empty: it contains only what backward functions ask for by name";
                 let help = "ask for what this function needs by name, as in `x: ArrayView1<f64>`";
                 context.diagnostics.error_with_help(ty, message, help);
+                flawed.push(function.ident.clone());
             } else if let Some((_, one)) = intermediate
                 && function.is_on_tensors()
             {

@@ -426,7 +426,7 @@ fn read_backwards(
     }
     returns::one_is_by_name(&backwards, context);
     if context.diagnostics.len() == mistakes {
-        asked::the_context_is_useful(&backwards, context);
+        asked::the_context_is_useful(&backwards, flawed, context);
     }
     backwards
 }

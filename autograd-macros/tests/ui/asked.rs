@@ -31,10 +31,7 @@ mod context_with_nothing_in_it {
         pub fn forward(x: ArrayView1<f32>) -> Array1<f32> { &x * &x }
         #[backward(x)]
         fn backward(grad_output: ArrayView1<f32>, context: &SquareContext) -> Array1<f32> {
-            context
-                .x
-                .as_ref()
-                .map_or_else(|| grad_output.to_owned(), |x| &grad_output * &x.view() * 2.0)
+            &grad_output * &context.x * 2.0
         }
     }
 }
