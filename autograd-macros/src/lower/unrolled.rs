@@ -324,7 +324,7 @@ impl Unroll<'_> {
     fn numbers(&self, name: &Ident) -> Option<Vec<TokenStream>> {
         let row = self.elementwise.row(name).and_then(Row::length);
         let value = || match self.elementwise.type_of(name)? {
-            Type::Array(array) => Some(&array.len),
+            Type::Array(array) if is_primitive(&array.elem) => Some(&array.len),
             _ => None,
         };
         let length = literal(row.or_else(value)?)?;
@@ -400,6 +400,15 @@ fn length_beside(before: &[TokenTree]) -> Option<usize> {
         Type::Array(array) => literal(&array.len),
         _ => None,
     }
+}
+
+/// Returns whether a type is `f64`, `usize` or the like, whose values are copied.
+fn is_primitive(ty: &Type) -> bool {
+    let name = match ty {
+        Type::Path(path) => path.path.get_ident(),
+        _ => None,
+    };
+    name.is_some_and(|name| name.to_string().starts_with(char::is_lowercase))
 }
 
 fn is_name(expression: &Expr) -> bool {
@@ -556,6 +565,25 @@ mod tests {
                 },
             );
         }
+    }
+
+    #[test]
+    fn loops_over_values_are_written_out() {
+        let over = |ty: Type| {
+            let mut formula = sample(None);
+            formula.values = vec![(parse_quote!(w), ty)];
+            let body = Group::new(
+                Delimiter::Brace,
+                quote!(for w in w {
+                    sum += w;
+                }),
+            );
+            shown(&unrolled(&body, &formula).stream())
+        };
+        let written = over(parse_quote!([f64; 1]));
+        assert!(written.contains("letw=w[0];sum+=w;"), "{written}");
+        // What is not copied cannot be moved out of an array.
+        assert_eq!(over(parse_quote!([Vec<f64>; 1])), "forwinw{sum+=w;}");
     }
 
     #[test]
