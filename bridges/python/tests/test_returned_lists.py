@@ -11,19 +11,8 @@ import numpy
 import pytest
 import torch
 from jax import export
+from test_lists import numbers, quietly, tensors
 from torch.utils.checkpoint import checkpoint
-
-jax.config.update("jax_enable_x64", True)
-quietly = pytest.mark.filterwarnings("ignore")
-
-
-def numbers(*shape):
-    return numpy.random.default_rng(sum(shape)).standard_normal(shape)
-
-
-def tensors(*shapes):
-    return [torch.from_numpy(numbers(*shape)).requires_grad_() for shape in shapes]
-
 
 # The functions in operations of a framework.
 
