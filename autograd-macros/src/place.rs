@@ -11,7 +11,7 @@ use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use syn::{Data, DeriveInput, Field, Type};
 
 use crate::parse::{self, Item};
-use crate::spell::{camel_case, for_each_word};
+use crate::spell::{camel_case, for_each_word, group, is_mark, is_word};
 use crate::types::{Form, array, inner_types, is_container, last_segment};
 
 /// The place of an item.
@@ -364,21 +364,6 @@ fn defined(text: &str) -> impl Iterator<Item = &str> {
     let keywords = ["fn ", "struct ", "enum "].into_iter();
     let after = keywords.flat_map(|keyword| text.split(keyword).skip(1));
     after.filter_map(|after| words(after).next())
-}
-
-fn is_word(token: &TokenTree, word: &str) -> bool {
-    matches!(token, TokenTree::Ident(ident) if ident == word)
-}
-
-fn is_mark(token: &TokenTree, sign: char) -> bool {
-    matches!(token, TokenTree::Punct(mark) if mark.as_char() == sign)
-}
-
-fn group(token: &TokenTree, delimiter: Delimiter) -> Option<&Group> {
-    match token {
-        TokenTree::Group(group) if group.delimiter() == delimiter => Some(group),
-        _ => None,
-    }
 }
 
 /// Returns the text of tokens, the same for tokens of a file and of the compiler: spaces between any two, and comments

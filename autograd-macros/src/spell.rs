@@ -1,6 +1,6 @@
 //! Writes types for generated code: by paths that start at the runtime's private module, whatever is imported.
 
-use proc_macro2::{Group, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
@@ -286,6 +286,22 @@ pub(crate) fn for_each_word(tokens: TokenStream, look: &mut dyn FnMut(&Ident)) {
             TokenTree::Ident(word) => look(&word),
             TokenTree::Punct(_) | TokenTree::Literal(_) => {}
         }
+    }
+}
+
+pub(crate) fn is_word(token: &TokenTree, word: &str) -> bool {
+    matches!(token, TokenTree::Ident(found) if found == word)
+}
+
+pub(crate) fn is_mark(token: &TokenTree, sign: char) -> bool {
+    matches!(token, TokenTree::Punct(mark) if mark.as_char() == sign)
+}
+
+/// Returns a token that is a group between such delimiters.
+pub(crate) fn group(token: &TokenTree, delimiter: Delimiter) -> Option<&Group> {
+    match token {
+        TokenTree::Group(group) if group.delimiter() == delimiter => Some(group),
+        _ => None,
     }
 }
 

@@ -5,8 +5,8 @@
 //! `#[tensor]`. All reading of types happens here; the rules ask [`Floats`].
 
 use syn::{
-    Expr, FnArg, GenericArgument, Generics, Ident, Lifetime, Pat, PathArguments, PathSegment,
-    Signature, Type, TypeParamBound, TypePath, WherePredicate,
+    Expr, ExprLit, FnArg, GenericArgument, Generics, Ident, Lifetime, Lit, Pat, PathArguments,
+    PathSegment, Signature, Type, TypeParamBound, TypePath, WherePredicate,
 };
 
 use crate::show::show;
@@ -469,6 +469,17 @@ pub(crate) fn is_primitive(ty: &Type) -> bool {
         "i128", "isize", "bool", "char", "str",
     ];
     is_one_of(ty, &PRIMITIVES)
+}
+
+/// Returns a length that is written as a number.
+pub(crate) fn whole(length: &Expr) -> Option<u64> {
+    match length {
+        Expr::Lit(ExprLit {
+            lit: Lit::Int(number),
+            ..
+        }) => number.base10_parse().ok(),
+        _ => None,
+    }
 }
 
 /// Returns whether a type is none of those whose size is not known.

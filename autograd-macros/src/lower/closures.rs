@@ -4,10 +4,10 @@
 //! once a function of its own if it is large, as it is where numbers carry derivatives. `#[inline(always)]` is allowed
 //! before an argument; a closure that is bound to a variable becomes one, of `identity`.
 
-use proc_macro2::{Delimiter, Group, Ident, Punct, Spacing, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Ident, Spacing, TokenStream, TokenTree};
 use quote::quote_spanned;
 
-use crate::spell::at;
+use crate::spell::{at, is_mark, is_word};
 
 /// Words after which parentheses are not those of a call.
 const KEYWORDS: [&str; 12] = [
@@ -50,8 +50,7 @@ fn of_statements(tokens: TokenStream) -> TokenStream {
 
 /// Returns the place of the closure that a statement binds to a variable: `let cross = |a, b| …;`.
 fn bound_closure(tokens: &[TokenTree]) -> Option<usize> {
-    let is_let = |token: &TokenTree| matches!(token, TokenTree::Ident(word) if word == "let");
-    if !is_let(tokens.first()?) {
+    if !is_word(tokens.first()?, "let") {
         return None;
     }
     let mut place = 1;
@@ -113,9 +112,8 @@ fn of_arguments(tokens: TokenStream) -> TokenStream {
 
 /// Returns whether an expression that begins here is a closure.
 fn begins_closure(tokens: &[TokenTree]) -> bool {
-    let is_move = |token: &TokenTree| matches!(token, TokenTree::Ident(word) if word == "move");
     match tokens {
-        [first, second, ..] if is_move(first) => is_mark(second, '|'),
+        [first, second, ..] if is_word(first, "move") => is_mark(second, '|'),
         [first, ..] => is_mark(first, '|'),
         [] => false,
     }
@@ -123,10 +121,6 @@ fn begins_closure(tokens: &[TokenTree]) -> bool {
 
 pub(super) fn is_keyword(word: &Ident) -> bool {
     KEYWORDS.iter().any(|keyword| word == keyword)
-}
-
-pub(super) fn is_mark(token: &TokenTree, sign: char) -> bool {
-    matches!(token, TokenTree::Punct(mark) if Punct::as_char(mark) == sign)
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use proc_macro2::{Group, TokenStream};
 use quote::{ToTokens as _, format_ident, quote};
 use syn::{FnArg, GenericParam, Generics, Ident, Pat, PatType, ReturnType, Type, parse_quote};
 
-use super::unrolled::{is_small, unrolled};
+use super::budget::is_small;
+use super::unrolled::unrolled;
 use super::written_out::style;
 use super::{ShortArguments, closures, short};
 use crate::model::{Elementwise, FunctionKind, Row, Style};

@@ -1,6 +1,7 @@
 //! Rewrites the other forms of a definition into the block that they stand for; the rules then look at that.
 //!
 //! - [`short`]: the short form, a free function with an expression for each gradient.
+//! - [`budget`]: which formulas may become longer.
 //! - [`closures`]: the closures of a formula, which are made part of its loop.
 //! - [`elementwise`]: a formula, which becomes the short form of a function on arrays.
 //! - [`unrolled`]: the loops of a formula, written out.
@@ -11,6 +12,7 @@
 //! Nothing is judged here. Only this stage rewrites syntax.
 
 pub(crate) mod adjoint;
+mod budget;
 mod closures;
 pub(crate) mod elementwise;
 pub(crate) mod scan;

@@ -3,13 +3,14 @@
 //!
 //! The compiler unrolls a loop if it is short, and where numbers carry derivatives nothing is.
 
-use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Literal, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::{Expr, ExprMethodCall, ExprRange, Ident, Lit, Pat, RangeLimits, Type};
+use syn::{Expr, ExprLit, ExprMethodCall, ExprRange, Ident, Lit, Pat, RangeLimits, Type};
 
-use super::closures::{is_keyword, is_mark};
+use super::closures::is_keyword;
 use crate::model::{Elementwise, Row};
-use crate::spell::{at, local};
+use crate::spell::{at, group, has_word, is_mark, is_word, local};
+use crate::types::{is_primitive, whole};
 use crate::uses::lets;
 
 /// The most times that something is done.
@@ -17,54 +18,6 @@ const TIMES: usize = 64;
 
 /// The most tokens of what is written out.
 const TOKENS: usize = 4096;
-
-/// The most operations of a formula with its derivatives: with optimizations, they take some ten seconds to compile.
-const OPERATIONS: usize = 400;
-
-/// The operations of a method of numbers that is not one of a few.
-const METHOD: usize = 10;
-
-/// The methods that are.
-#[rustfmt::skip]
-const SHORT: [&str; 12] = [
-    "abs", "clamp", "detach", "leaky_relu", "max", "min", "mul_add", "recip", "relu", "signum", "sqrt", "square",
-];
-
-/// The most numbers of a formula whose derivatives the runtime compiles, and of one of pairs.
-const COMPILED: [usize; 2] = [6, 8];
-
-/// Returns whether a body takes little time to compile, with a derivative for each number.
-pub(super) fn is_small(body: &TokenStream, elementwise: &Elementwise) -> bool {
-    let most = COMPILED[usize::from(elementwise.pairs.is_some())];
-    let rows = elementwise.rows.iter().map(|row| match row {
-        None => 1,
-        Some(row) => row.length().and_then(literal).unwrap_or(most),
-    });
-    let numbers: usize = rows.sum();
-    let is_recorded = numbers > most && elementwise.entries.is_empty();
-    let copies = if is_recorded { 1 } else { 1 + numbers };
-    operations(body) * copies <= OPERATIONS
-}
-
-/// Returns the number of operations.
-fn operations(tokens: &TokenStream) -> usize {
-    let mut before = None;
-    let counts = tokens.clone().into_iter().map(|token| {
-        let after_a_dot = before.as_ref().is_some_and(|before| is_mark(before, '.'));
-        let count = match &token {
-            TokenTree::Group(group) => operations(&group.stream()),
-            TokenTree::Ident(word) if after_a_dot => {
-                let is_short = SHORT.iter().any(|short| word == short);
-                if is_short { 1 } else { METHOD }
-            }
-            TokenTree::Punct(mark) if "+-*/".contains(mark.as_char()) => 1,
-            _ => 0,
-        };
-        before = Some(token);
-        count
-    });
-    counts.sum()
-}
 
 /// Returns the number of tokens, also in groups.
 fn length(tokens: &TokenStream) -> usize {
@@ -85,7 +38,7 @@ pub(super) fn unrolled(body: &Group, elementwise: &Elementwise) -> Group {
         hidden: Vec::new(),
     };
     let returned = match &elementwise.outputs[..] {
-        [Some(Row::Of(length))] => literal(length),
+        [Some(Row::Of(length))] => times(length),
         _ => None,
     };
     let mut unrolled = Group::new(
@@ -168,11 +121,17 @@ impl Unroll<'_> {
             return None;
         }
         let start = rest.iter().position(|token| is_word(token, "in"))?;
-        let end = rest.iter().position(|token| braces(token).is_some())?;
+        let end = rest
+            .iter()
+            .position(|token| group(token, Delimiter::Brace).is_some())?;
         let items = self.items(&syn::parse2(stream(rest.get(start + 1..end)?)).ok()?)?;
-        let block = braces(&rest[end])?;
+        let block = group(&rest[end], Delimiter::Brace)?;
         let has_attributes = block.stream().to_string().starts_with('#');
-        if has_attributes || has(block.stream(), &["break", "continue"]) {
+        if has_attributes
+            || ["break", "continue"]
+                .iter()
+                .any(|word| has_word(block.stream(), *word))
+        {
             return None;
         }
         let pattern = stream(&rest[1..start]);
@@ -265,7 +224,7 @@ impl Unroll<'_> {
         };
         let is_plain = closure.capture.is_none() && closure.attrs.is_empty();
         let value = closure.body.to_token_stream();
-        if !is_plain || has(value.clone(), &["return", "?"]) {
+        if !is_plain || has_word(value.clone(), "return") || value.to_string().contains('?') {
             return None;
         }
         let parameters: Vec<&Pat> = closure.inputs.iter().collect();
@@ -327,15 +286,15 @@ impl Unroll<'_> {
             Type::Array(array) if is_primitive(&array.elem) => Some(&array.len),
             _ => None,
         };
-        let length = literal(row.or_else(value)?)?;
+        let length = times(row.or_else(value)?)?;
         let text = name.to_string();
         // The patterns of a `match` may be variables.
-        let is_hidden = self.hidden.contains(&text) || has(self.body.clone(), &["match"]);
+        let is_hidden = self.hidden.contains(&text) || has_word(self.body.clone(), "match");
         if is_hidden || lets(self.body, &text) || self.is_mutable(name) {
             return None;
         }
         let numbers = (0..length).map(|k| {
-            let k = proc_macro2::Literal::usize_unsuffixed(k);
+            let k = Literal::usize_unsuffixed(k);
             quote_spanned!(name.span()=> #name[#k])
         });
         Some(numbers.collect())
@@ -352,14 +311,6 @@ impl Unroll<'_> {
             })
         })
     }
-}
-
-/// Returns whether tokens have one of the words or signs.
-fn has(tokens: TokenStream, words: &[&str]) -> bool {
-    tokens.into_iter().any(|token| match token {
-        TokenTree::Group(group) => has(group.stream(), words),
-        token => words.contains(&token.to_string().as_str()),
-    })
 }
 
 /// Returns the number of tokens before the end of a call of `fold` or `sum`, or of a row's `map`.
@@ -397,18 +348,9 @@ fn length_beside(before: &[TokenTree]) -> Option<usize> {
         return None;
     }
     match syn::parse2(ty.to_token_stream()).ok()? {
-        Type::Array(array) => literal(&array.len),
+        Type::Array(array) => times(&array.len),
         _ => None,
     }
-}
-
-/// Returns whether a type is `f64`, `usize` or the like, whose values are copied.
-fn is_primitive(ty: &Type) -> bool {
-    let name = match ty {
-        Type::Path(path) => path.path.get_ident(),
-        _ => None,
-    };
-    name.is_some_and(|name| name.to_string().starts_with(char::is_lowercase))
 }
 
 fn is_name(expression: &Expr) -> bool {
@@ -422,64 +364,42 @@ fn is_name(expression: &Expr) -> bool {
 fn is_after_a_statement(before: &[TokenTree]) -> bool {
     before
         .last()
-        .is_none_or(|token| is_mark(token, ';') || braces(token).is_some())
+        .is_none_or(|token| is_mark(token, ';') || group(token, Delimiter::Brace).is_some())
 }
 
-fn literal(length: &Expr) -> Option<usize> {
-    match length {
-        Expr::Lit(literal) => match &literal.lit {
-            Lit::Int(number) => number.base10_parse().ok().filter(|&times| times <= TIMES),
-            _ => None,
-        },
-        _ => None,
-    }
+/// Returns how often something is done, if that is a number.
+fn times(length: &Expr) -> Option<usize> {
+    let times = usize::try_from(whole(length)?).ok()?;
+    (times <= TIMES).then_some(times)
 }
 
 /// Returns the numbers of a range. The compiler does not see that they are known, and does not judge code that a condition
 /// leaves out in this round.
 fn numbers_of(range: &ExprRange) -> Option<Vec<TokenStream>> {
-    let [start, end] = [&range.start, &range.end].map(|bound| literal(bound.as_deref()?));
-    let (start, end) = (start?, end?);
-    let end = match range.limits {
-        RangeLimits::HalfOpen(_) => end,
-        RangeLimits::Closed(_) => end + 1,
+    let (start, end) = (range.start.as_deref()?, range.end.as_deref()?);
+    let last = match range.limits {
+        RangeLimits::HalfOpen(_) => times(end)?,
+        RangeLimits::Closed(_) => times(end)? + 1,
     };
-    let suffix =
-        [&range.start, &range.end]
-            .into_iter()
-            .flatten()
-            .find_map(|bound| match &**bound {
-                Expr::Lit(literal) => match &literal.lit {
-                    Lit::Int(number) if !number.suffix().is_empty() => {
-                        Some(number.suffix().to_owned())
-                    }
-                    _ => None,
-                },
-                _ => None,
-            });
-    let span = at(range);
-    let numbers = (start..end).map(|number| {
-        let text = format!("{number}{}", suffix.as_deref().unwrap_or(""));
-        let number: TokenTree = text.parse::<proc_macro2::Literal>().ok()?.into();
-        Some(quote_spanned!(span=> ::core::convert::identity(#number)))
+    // `0..3_usize`
+    let mut suffixes = [start, end].into_iter().filter_map(|bound| match bound {
+        Expr::Lit(ExprLit {
+            lit: Lit::Int(number),
+            ..
+        }) => Some(number.suffix()),
+        _ => None,
+    });
+    let suffix = suffixes.find(|suffix| !suffix.is_empty()).unwrap_or("");
+    let numbers = (times(start)?..last).map(|number| {
+        let number: Literal = format!("{number}{suffix}").parse().ok()?;
+        Some(quote_spanned!(at(range)=> ::core::convert::identity(#number)))
     });
     numbers.collect()
 }
 
 fn index(k: usize, span: Span) -> TokenStream {
-    let k: TokenTree = proc_macro2::Literal::usize_suffixed(k).into();
+    let k = Literal::usize_suffixed(k);
     quote_spanned!(Span::mixed_site().located_at(span)=> ::core::convert::identity(#k))
-}
-
-fn braces(token: &TokenTree) -> Option<&Group> {
-    match token {
-        TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => Some(group),
-        _ => None,
-    }
-}
-
-fn is_word(token: &TokenTree, word: &str) -> bool {
-    matches!(token, TokenTree::Ident(found) if found == word)
 }
 
 fn stream(tokens: &[TokenTree]) -> TokenStream {
@@ -728,24 +648,6 @@ mod tests {
             quote!(y.x.iter().map(|v| *v).sum::<T>()),
         ] {
             check(body.clone(), &body);
-        }
-    }
-
-    #[test]
-    fn limits_are_those_of_the_runtime() {
-        let path = concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/../autograd-kernels/src/elementwise/replayed.rs"
-        );
-        let source = std::fs::read_to_string(path).unwrap();
-        for (name, most) in [
-            ("MOST_DUAL", COMPILED[0]),
-            ("MOST_DUAL_OF_PAIRS", COMPILED[1]),
-        ] {
-            assert!(
-                source.contains(&format!("const {name}: usize = {most};")),
-                "{name}"
-            );
         }
     }
 

@@ -8,8 +8,9 @@
 
 use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
 
-use super::closures::{is_keyword, is_mark};
+use super::closures::is_keyword;
 use crate::model::{Elementwise, Style};
+use crate::spell::is_mark;
 use crate::uses::rebinds;
 
 /// The methods that loops have in one piece: those of `Real`, and of values.

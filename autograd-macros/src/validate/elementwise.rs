@@ -20,7 +20,7 @@ use crate::show::show;
 use crate::spell::{has_word, local};
 use crate::types::{
     self, Floats, bound, bounds_of, is_float, is_parameter, is_primitive, last_segment, peel,
-    row_of, slice_of, vec_of,
+    row_of, slice_of, vec_of, whole,
 };
 use crate::uses;
 
@@ -351,17 +351,6 @@ fn too_many(rows: &[Option<Row>]) -> Option<(usize, u64)> {
     });
     let place = counts.position(|count| count > MOST_NUMBERS)?;
     Some((place, count))
-}
-
-/// Returns a length that is written as a number.
-fn whole(length: &Expr) -> Option<u64> {
-    match length {
-        Expr::Lit(ExprLit {
-            lit: Lit::Int(number),
-            ..
-        }) => number.base10_parse().ok(),
-        _ => None,
-    }
 }
 
 /// An elementwise function must have one type parameter, bound by `Real`.

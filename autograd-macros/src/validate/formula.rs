@@ -8,7 +8,7 @@ use syn::{Block, Expr, Ident, Lit, Stmt};
 use crate::diagnostics::Diagnostics;
 use crate::model::Elementwise;
 use crate::show::show;
-use crate::spell::camel_case;
+use crate::spell::{camel_case, is_mark};
 use crate::types::is_float;
 use crate::uses;
 
@@ -532,8 +532,4 @@ fn of_statements(statements: &[Stmt]) -> Option<&Lit> {
         Stmt::Expr(result, None) => returned_literal(result),
         _ => None,
     }
-}
-
-fn is_mark(token: &TokenTree, sign: char) -> bool {
-    matches!(token, TokenTree::Punct(mark) if mark.as_char() == sign)
 }

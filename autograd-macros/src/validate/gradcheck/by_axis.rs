@@ -4,9 +4,9 @@ use proc_macro2::Span;
 use syn::{Expr, ExprArray, ExprLit, Ident, Lit, LitInt, Stmt, Type, parse_quote};
 
 use super::super::expressions::{lengths, peel};
-use super::{Reader, literal};
+use super::Reader;
 use crate::model::{Declared, Forward, Length, Sample};
-use crate::types::{Kind, Rank, is_primitive};
+use crate::types::{Kind, Rank, is_primitive, whole};
 
 /// The lengths that are given, or follow from shapes that are.
 pub(super) struct Lengths {
@@ -28,7 +28,7 @@ impl Lengths {
     /// Returns a small length that no axis has, which it then has.
     fn fresh(&self, taken: &mut Vec<u64>) -> Expr {
         let known = self.of_axes.iter().flatten();
-        taken.extend(known.filter_map(|(length, _)| whole(length)));
+        taken.extend(known.filter_map(|(length, _)| whole(peel(length))));
         let length = (2..=u64::MAX).find(|length| !taken.contains(length));
         let length = length.unwrap_or(2);
         taken.push(length);
@@ -75,7 +75,7 @@ impl Reader<'_> {
             *known = Some((length.clone(), from));
             return;
         };
-        if let (Some(first), Some(second)) = (whole(earlier), whole(length))
+        if let (Some(first), Some(second)) = (whole(peel(earlier)), whole(peel(length)))
             && first != second
         {
             let message =
@@ -195,16 +195,4 @@ impl Reader<'_> {
 fn number(length: u64) -> Expr {
     let number = LitInt::new(&length.to_string(), Span::call_site());
     parse_quote!(#number)
-}
-
-/// Returns a whole number that is written out.
-fn whole(expression: &Expr) -> Option<u64> {
-    literal(expression)?;
-    match peel(expression) {
-        Expr::Lit(ExprLit {
-            lit: Lit::Int(number),
-            ..
-        }) => number.base10_parse().ok(),
-        _ => None,
-    }
 }
