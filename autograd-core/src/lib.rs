@@ -1,6 +1,7 @@
 //! The runtime of `pullback`: tensors, the tape, the engine, built-in functions and gradcheck.
 //!
-//! It can be used alone; its [`custom_function`] then writes paths into this crate.
+//! A program depends on `pullback` alone, which re-exports this crate at its root, or on this crate alone: paths then
+//! begin with `autograd_core` in place of `pullback`, as do those that its [`custom_function`] writes.
 //!
 //! ```
 //! use pullback::ndarray::{Array1, ArrayView1, array};
