@@ -186,6 +186,8 @@ use proc_macro::{Span, TokenStream};
 /// |---|---|
 /// | `grad_output`, `grad_y` | the gradient of the output, of the output named `y` |
 /// | an input, an output, a name from `saves(…)` | its value |
+/// | `shape_x` | `&[usize]`, the shape of the input `x`, saved in place of its elements; `x` is not optional and no list |
+/// | `l`, a name of an axis in `shapes(…)` | `usize`, its length (see [Shapes](#shapes)) |
 /// | `needs_input_grad` | the generated struct with one `bool` for each differentiable input |
 /// | `context` | `&LinearFunctionContext`, the generated struct of all that backward functions ask for by name |
 ///
@@ -486,7 +488,8 @@ use proc_macro::{Span, TokenStream};
 /// `elementwise` on a function that is generic over `Real` makes it a formula for each element, and generates its
 /// gradients, to second order and in forward mode, each as one loop. Parameters of the type parameter are tensors, all
 /// others values; `grad(x) = …` replaces a derivative, `elementwise(order = 3)` adds the third order. A parameter or a
-/// result `[T; N]` is a row of numbers, along a last axis of that length.
+/// result `[T; N]` is a row of numbers, along a last axis of that length. A formula, also of pairs and of a scan, takes up
+/// to 12 tensors and returns up to 12, of up to 96 numbers, where a row counts by its length.
 ///
 /// A value that is marked `#[each]` has an entry for each element: `#[each] label: &[i64]` is a slice for callers, of as
 /// many entries as there are elements of an output, in row-major order, and one `i64` in the formula. In
@@ -517,7 +520,7 @@ use proc_macro::{Span, TokenStream};
 ///
 /// `pairs` in place of `elementwise` computes the formula for each row with each column, and sums over the columns, without
 /// all pairs in memory. Tensors are marked `#[row]` or `#[column]`; one that is not is a number, or a row of numbers, for
-/// all. `pairs(reduce = max)`, `min` and `log_sum_exp` reduce in other ways.
+/// all. `pairs(reduce = max)`, `min` and `log_sum_exp` reduce in other ways; `pairs(order = 3)` adds the third order.
 ///
 /// ```
 /// # use pullback::prelude::*;
@@ -590,11 +593,25 @@ use proc_macro::{Span, TokenStream};
 ///
 /// # Arguments
 ///
-/// - `name = "linear"`: the name that graphs and errors show.
-/// - `crate = path`: the path of the library, if it is not `pullback`.
-/// - `gradcheck(input = [3, 4], weight = [5, 4], constant = 2.5)`: generates a test.
-/// - `batch(input)`: generates `apply_batch`, see above.
-/// - `shapes(input = [n, i], output = [n])`: names axes, see above.
+/// | argument | meaning | section |
+/// |---|---|---|
+/// | `name = "linear"` | the name that graphs and errors show | |
+/// | `crate = path` | the path of the library, if it is not `pullback` | |
+/// | `gradcheck(input = [3, 4], constant = 2.5)` | generates a test | [The generated test](#the-generated-test) |
+/// | `batch(input)` | generates `apply_batch` | [Batches](#batches) |
+/// | `shapes(input = [n, i], output = [n])` | names axes | [Shapes](#shapes) |
+///
+/// On a free function, also:
+///
+/// | argument | meaning | section |
+/// |---|---|---|
+/// | `grad(x) = …`, `grad(x, once) = …`, `grad(x, ignores_grad) = …` | a gradient | [The short form](#the-short-form) |
+/// | `higher_order` | gradients can be differentiated again | [The short form](#the-short-form) |
+/// | `adjoint(x) = …` | the adjoint of a linear function | [Linear functions](#linear-functions) |
+/// | `outputs(…)`, `saves(…)`, `non_differentiable(…)` | as in `#[forward(…)]` | [Outputs](#outputs) |
+/// | `elementwise`, `elementwise(order = 3)` | a formula for each element | [Elementwise functions](#elementwise-functions) |
+/// | `pairs`, `pairs(reduce = max, order = 3)` | a formula for each row with each column | [Rows and columns](#rows-and-columns) |
+/// | `scan`, `scan(reverse)` | a formula for each step | [Scans](#scans) |
 ///
 /// # The generated test
 ///
