@@ -51,6 +51,7 @@ pub mod elementwise {}
 /// [`jvp`]: fn@crate::jvp
 /// [`graph::html`]: crate::graph::html
 /// [`catalogue::html`]: crate::catalogue::html
+/// [`detect_anomaly`]: crate::detect_anomaly
 /// [`Error`]: crate::Error
 pub mod write_a_function {}
 
