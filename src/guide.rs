@@ -39,6 +39,7 @@ pub mod elementwise {}
 #[doc = include_str!("../docs/write_a_function.md")]
 ///
 /// [Elementwise functions]: elementwise
+/// [Shapes]: linear_operators_and_equations#shapes
 /// [`custom_function`]: macro@crate::custom_function
 /// [`math!`]: crate::math
 /// [`Gradcheck`]: crate::Gradcheck

@@ -37,6 +37,7 @@
 //! For a function that is a formula of each element, the attribute generates the gradients too:
 //!
 //! ```
+//! use pullback::ndarray::array;
 //! use pullback::prelude::*;
 //!
 //! /// y = x / √(1 + (x/limit)²)
@@ -44,6 +45,13 @@
 //! pub fn squash<T: Real>(x: T, limit: T) -> T {
 //!     x / (1.0 + (x / limit).powi(2)).sqrt()
 //! }
+//!
+//! let x = Tensor::from(array![0.0, 3.0]).set_requires_grad(true);
+//! let y = squash(&x, &Tensor::from(array![4.0]));
+//! y.sum().backward()?;
+//! assert_eq!(y.to_array(), array![0.0, 2.4]);
+//! assert_eq!(x.grad(), Some(array![1.0, 0.512])); // (1 + (x/limit)²)^(-3/2)
+//! # Ok::<(), pullback::Error>(())
 //! ```
 //!
 //! Where to start:

@@ -496,6 +496,7 @@ use proc_macro::{Span, TokenStream};
 /// `grad(x, once) = …` the numbers are `f64`, and the function can be differentiated once.
 ///
 /// ```
+/// # use pullback::ndarray::array;
 /// # use pullback::prelude::*;
 /// /// y = x / √(1 + (x/limit)²)
 /// #[custom_function(elementwise, gradcheck(x = [2, 3], limit = [2, 1]))]
@@ -514,6 +515,18 @@ use proc_macro::{Span, TokenStream};
 /// pub fn distance<T: Real>(p: [T; 3], normal: [T; 3], offset: T) -> T {
 ///     p[0] * normal[0] + p[1] * normal[1] + p[2] * normal[2] - offset
 /// }
+///
+/// let x = Tensor::from(array![[3.0]]).set_requires_grad(true);
+/// squash(&x, &Tensor::from(array![[4.0]])).sum().backward()?;
+/// assert_eq!(x.grad(), Some(array![[0.512]])); // (1 + (x/limit)²)^(-3/2)
+///
+/// let even = log_probability(&Tensor::from(array![0.0, 0.0]), &[0, 1]);
+/// assert_eq!(even.to_array(), array![0.5_f64.ln(), 0.5_f64.ln()]);
+///
+/// let p = Tensor::from(array![[1.0, 0.0, 5.0], [0.0, 1.0, 6.0]]);
+/// let (normal, offset) = (Tensor::from(array![[0.0, 0.0, 1.0]]), Tensor::from(array![2.0, 2.0]));
+/// assert_eq!(distance(&p, &normal, &offset).to_array(), array![3.0, 4.0]);
+/// # Ok::<(), pullback::Error>(())
 /// ```
 ///
 /// # Rows and columns
@@ -523,6 +536,7 @@ use proc_macro::{Span, TokenStream};
 /// all. `pairs(reduce = max)`, `min` and `log_sum_exp` reduce in other ways; `pairs(order = 3)` adds the third order.
 ///
 /// ```
+/// # use pullback::ndarray::array;
 /// # use pullback::prelude::*;
 /// /// The potential of charges at the places y, at the places x.
 /// #[custom_function(pairs, gradcheck(x = [4, 3], y = [5, 3], charge = [5]))]
@@ -530,6 +544,15 @@ use proc_macro::{Span, TokenStream};
 ///     let square = |k: usize| (x[k] - y[k]) * (x[k] - y[k]);
 ///     charge / (square(0) + square(1) + square(2) + 1e-3).sqrt()
 /// }
+///
+/// let x = Tensor::from(array![[0.0, 0.0, 0.0]]);
+/// let y = Tensor::from(array![[2.0, 0.0, 0.0], [0.0, 4.0, 0.0]]);
+/// let charge = Tensor::from(array![1.0, -1.0]).set_requires_grad(true);
+/// let sums: Tensor1<f64> = potential(&x, &y, &charge);
+/// assert!((sums.view()[0] - (1.0 / 2.0 - 1.0 / 4.0)).abs() < 1e-3);
+/// sums.sum().backward()?;
+/// assert!(charge.grad().is_some_and(|grad| (grad[1] - 1.0 / 4.0).abs() < 1e-3));
+/// # Ok::<(), pullback::Error>(())
 /// ```
 ///
 /// # Scans
@@ -541,6 +564,7 @@ use proc_macro::{Span, TokenStream};
 /// `#[state] h: &mut [T]`, which the step writes and does not return.
 ///
 /// ```
+/// # use pullback::ndarray::array;
 /// # use pullback::prelude::*;
 /// /// A leaky integrator and its rate at each step.
 /// #[custom_function(scan, outputs(last, rate), gradcheck(v = [3], x = [20, 3], tau = [3] in 0.5..0.9))]
@@ -548,6 +572,14 @@ use proc_macro::{Span, TokenStream};
 ///     let v = tau * v + x;
 ///     (v, v.sigmoid())
 /// }
+///
+/// let (v, tau) = (Tensor::from(array![0.0]), Tensor::from(array![0.5]));
+/// let x = Tensor::from(array![[1.0], [1.0]]).set_requires_grad(true); // two steps of one neuron
+/// let (last, rate): (Tensor1<f64>, Tensor2<f64>) = leaky(&v, &x, &tau);
+/// assert_eq!((last.to_array(), rate.shape()), (array![1.5], &[2, 1][..]));
+/// last.sum().backward()?;
+/// assert_eq!(x.grad(), Some(array![[0.5], [1.0]]));
+/// # Ok::<(), pullback::Error>(())
 /// ```
 ///
 /// # The short form
