@@ -186,7 +186,7 @@ use proc_macro::{Span, TokenStream};
 /// |---|---|
 /// | `grad_output`, `grad_y` | the gradient of the output, of the output named `y` |
 /// | an input, an output, a name from `saves(…)` | its value |
-/// | `shape_x` | `&[usize]`, the shape of the input `x`, saved in place of its elements; `x` is not optional and no list |
+/// | `shape_x` | `&[usize]`, the shape of the input `x`, which is not saved for it; not of an optional input or a list |
 /// | `l`, a name of an axis in `shapes(…)` | `usize`, its length (see [Shapes](#shapes)) |
 /// | `needs_input_grad` | the generated struct with one `bool` for each differentiable input |
 /// | `context` | `&LinearFunctionContext`, the generated struct of all that backward functions ask for by name |
