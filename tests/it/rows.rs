@@ -9,13 +9,6 @@ use pullback::{ErrorKind, Function};
 /// `p` turned by the axis-angle vector `w`.
 #[custom_function(elementwise(order = 3), gradcheck(w = [4, 3], p = [4, 3]), gradcheck(w = [2, 1, 3], p = [1, 3, 3]))]
 fn rotate<T: Real>(w: [T; 3], p: [T; 3]) -> [T; 3] {
-    let cross = |a: [T; 3], b: [T; 3]| {
-        [
-            a[1] * b[2] - a[2] * b[1],
-            a[2] * b[0] - a[0] * b[2],
-            a[0] * b[1] - a[1] * b[0],
-        ]
-    };
     let angle2 = w.iter().map(|w| w.square()).sum::<T>() + 1e-12;
     let angle = angle2.sqrt();
     let (a, b) = (angle.sin() / angle, (1.0 - angle.cos()) / angle2);
@@ -33,6 +26,52 @@ fn rotate<T: Real>(w: [T; 3], p: [T; 3]) -> [T; 3] {
 fn weighed<T: Real>(p: [T; 3], scale: T, #[each] sign: &[f64], shift: f64) -> (T, [T; 2]) {
     let sum = scale * (p[0] + 2.0 * p[1] + 3.0 * p[2]) * sign;
     (sum, [p[0].exp() * scale, p[2] * p[1] + shift])
+}
+
+fn minus<T: Real, const N: usize>(a: [T; N], b: [T; N]) -> [T; N] {
+    std::array::from_fn(|k| a[k] - b[k])
+}
+
+fn dot<T: Real>(a: [T; 3], b: [T; 3]) -> T {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+fn cross<T: Real>(a: [T; 3], b: [T; 3]) -> [T; 3] {
+    [
+        a[1] * b[2] - a[2] * b[1],
+        a[2] * b[0] - a[0] * b[2],
+        a[0] * b[1] - a[1] * b[0],
+    ]
+}
+
+/// The torsion of four points, which has no derivative where they are on a line.
+#[custom_function(elementwise, gradcheck(a = [2, 3], b = [2, 3], c = [2, 3], d = [2, 3]))]
+fn torsion<T: Real>(a: [T; 3], b: [T; 3], c: [T; 3], d: [T; 3]) -> T {
+    let (u, v, w) = (minus(b, a), minus(c, b), minus(d, c));
+    let normal = cross(v, w);
+    (dot(v, v).sqrt() * dot(u, normal)).atan2(dot(cross(u, v), normal))
+}
+
+/// The volume of a tetrahedron, which has a kink where the corners are in a plane.
+#[custom_function(elementwise, gradcheck(a = [2, 3], b = [2, 3], c = [2, 3], d = [2, 3]))]
+fn tetrahedron<T: Real>(a: [T; 3], b: [T; 3], c: [T; 3], d: [T; 3]) -> T {
+    let (u, v, w) = (minus(b, a), minus(c, a), minus(d, a));
+    dot(u, cross(v, w)).abs() / 6.0
+}
+
+/// The volume that three edges span.
+#[custom_function(elementwise, gradcheck(u = [2, 3], v = [2, 3], w = [2, 3]))]
+fn spanned<T: Real>(u: [T; 3], v: [T; 3], w: [T; 3]) -> T {
+    dot(u, cross(v, w)).abs() / 6.0
+}
+
+/// The radius of the circle through three points, infinite where they are on a line.
+#[custom_function(elementwise, gradcheck(a = [5, 2], b = [5, 2], c = [5, 2]))]
+fn circumradius<T: Real>(a: [T; 2], b: [T; 2], c: [T; 2]) -> T {
+    let length = |side: [T; 2]| side[0].hypot(side[1]);
+    let (u, v) = (minus(b, a), minus(c, a));
+    let area = (u[0] * v[1] - u[1] * v[0]).abs();
+    length(u) * length(v) * length(minus(c, b)) / (2.0 * area)
 }
 
 const SIDE: usize = 3;

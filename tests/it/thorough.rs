@@ -4,7 +4,9 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use pullback::__private::{Drawn, gradcheck, sample};
-use pullback::ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, Ix1, Ix2, array};
+use pullback::ndarray::{
+    Array0, Array1, Array2, ArrayView1, ArrayView2, Axis, Ix1, Ix2, arr0, array,
+};
 use pullback::prelude::*;
 use pullback::{Check, Error, InputTensors, Mismatch, OutputTensors};
 
@@ -491,6 +493,97 @@ fn an_input_with_a_range_keeps_to_it() {
     check(false);
     let whole = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| check(true)));
     whole.expect_err("it would be wrong elsewhere");
+}
+
+/// Returns the volume of the parallelepiped with these corners.
+fn volume(corners: [&ArrayView1<f64>; 4]) -> f64 {
+    let [u, v, w] = [1, 2, 3].map(|corner| corners[corner] - corners[0]);
+    u[0] * (v[1] * w[2] - v[2] * w[1])
+        + u[1] * (v[2] * w[0] - v[0] * w[2])
+        + u[2] * (v[0] * w[1] - v[1] * w[0])
+}
+
+/// The squared volume, which is flat where the corners are in a plane: the gradients are wrong, but 0 there.
+#[custom_function(
+    grad(a) = Array1::from_elem(3, 7.0 * volume([&a, &b, &c, &d]) * grad_output[()]),
+    grad(b) = Array1::from_elem(3, 7.0 * volume([&a, &b, &c, &d]) * grad_output[()]),
+    grad(c) = Array1::from_elem(3, 7.0 * volume([&a, &b, &c, &d]) * grad_output[()]),
+    grad(d) = Array1::from_elem(3, 7.0 * volume([&a, &b, &c, &d]) * grad_output[()]),
+)]
+fn planarity(
+    a: ArrayView1<f64>,
+    b: ArrayView1<f64>,
+    c: ArrayView1<f64>,
+    d: ArrayView1<f64>,
+) -> Array0<f64> {
+    arr0(volume([&a, &b, &c, &d]).powi(2))
+}
+
+#[test]
+#[should_panic(expected = "gradcheck of `planarity`: wrong gradient of `planarity`")]
+fn four_points_are_not_in_a_plane() {
+    let range = Some([0.5, 1.5]);
+    let [a, b, c, d] = [0, 1, 2, 3].map(|seed| sample::<f64, Ix1>(&[3], seed, range));
+    gradcheck(
+        "`planarity`",
+        [1, 0],
+        Gradcheck::new(),
+        &[drawn(false); 4],
+        |(a, b, c, d)| planarity(a, b, c, d),
+        (&a, &b, &c, &d),
+    );
+}
+
+/// The correlation of `x` and `y` with weights, and its gradients by `x`, `w` and `y`.
+fn weighted_correlation([x, w, y]: [&ArrayView1<f64>; 3]) -> (f64, [Array1<f64>; 3]) {
+    let centered = |x: &ArrayView1<f64>| x - x.dot(w) / w.sum();
+    let (x, y) = (centered(x), centered(y));
+    let product = |x: &Array1<f64>, y: &Array1<f64>| (x * y).dot(w);
+    let (of_x, of_y) = (product(&x, &x), product(&y, &y));
+    let scale = (of_x * of_y).sqrt();
+    let r = product(&x, &y) / scale;
+    let by_x = w * (&y / scale - &x * (r / of_x));
+    let by_y = w * (&x / scale - &y * (r / of_y));
+    let by_w = &x * &y / scale - (&x * &x / of_x + &y * &y / of_y) * (r / 2.0);
+    (r, [by_x, by_w, by_y])
+}
+
+/// The gradients are `factor` times the right ones.
+#[custom_function(
+    grad(x) = &weighted_correlation([&x, &w, &y]).1[0] * (factor * grad_output[()]),
+    grad(w) = &weighted_correlation([&x, &w, &y]).1[1] * (factor * grad_output[()]),
+    grad(y) = &weighted_correlation([&x, &w, &y]).1[2] * (factor * grad_output[()]),
+)]
+fn correlation(
+    x: ArrayView1<f64>,
+    w: ArrayView1<f64>,
+    y: ArrayView1<f64>,
+    factor: f64,
+) -> Array0<f64> {
+    let _ = factor;
+    arr0(weighted_correlation([&x, &w, &y]).0)
+}
+
+#[test]
+fn inputs_are_not_correlated() {
+    for length in 3..9 {
+        let range = Some([0.5, 1.5]);
+        let [x, w, y] = [0, 1, 2].map(|seed| sample::<f64, Ix1>(&[length], seed, range));
+        let check = |factor| {
+            gradcheck(
+                "`correlation`",
+                [1, 0],
+                Gradcheck::new(),
+                &[drawn(false); 3],
+                |(x, w, y)| correlation(x, w, y, factor),
+                (&x, &w, &y),
+            );
+        };
+        check(1.0);
+        let (message, ..) = panic_of(|| check(3.0));
+        let expected = "gradcheck of `correlation`: wrong gradient of `correlation`";
+        assert!(message.starts_with(expected), "{message}");
+    }
 }
 
 #[test]

@@ -113,7 +113,9 @@ impl Pair<'_> {
             return Ok(());
         }
         let seeds = expected.iter().filter(|output| output.edge().is_some());
-        let seeds = seeds.map(AnyTensor::arbitrary);
+        let seeds = seeds
+            .zip(inputs.len()..)
+            .map(|(output, place)| output.arbitrary(place));
         let with_seeds: Vec<AnyTensor> = inputs.iter().cloned().chain(seeds).collect();
         let gradients = |function| gradients(function, inputs.len(), self.called_at);
         let of_gradients_again =

@@ -43,7 +43,10 @@ impl Check<'_> {
     pub(super) fn of_gradients(&self) -> Result<Check<'_>, Error> {
         let recorded = &self.recorded;
         let seeds = recorded.outputs.iter().filter(|it| it.edge().is_some());
-        let seeds: Vec<AnyTensor> = seeds.map(AnyTensor::arbitrary).collect();
+        let seeds: Vec<AnyTensor> = seeds
+            .zip(self.count..)
+            .map(|(output, position)| output.arbitrary(position))
+            .collect();
         let positions = self.count..self.count + seeds.len();
         let function = gradients(&*self.function, self.inputs.len(), recorded.called_at);
         self.of_derivative(Mode::Backward, function, seeds, positions)
@@ -51,8 +54,11 @@ impl Check<'_> {
 
     /// Returns the check of the function that maps the inputs, and a direction for each, to tangents of the outputs.
     pub(super) fn of_tangents(&self) -> Result<Check<'_>, Error> {
-        let directions = self.inputs.iter().map(AnyTensor::arbitrary).collect();
         let positions = self.positions.iter().map(|position| self.count + position);
+        let directions = self.inputs.iter().zip(positions.clone());
+        let directions = directions
+            .map(|(input, position)| input.arbitrary(position))
+            .collect();
         let function = |tensors: &[AnyTensor]| {
             let (primals, directions) = tensors.split_at(self.inputs.len());
             tangents(&*self.function, primals, directions.to_vec())

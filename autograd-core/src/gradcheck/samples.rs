@@ -29,9 +29,14 @@ impl AnyTensor {
         })
     }
 
-    /// Returns numbers without a pattern, of the tensor's shape: see [`arbitrary`].
-    pub(super) fn arbitrary(&self) -> Self {
-        either!(self, map tensor => Tensor::from(arbitrary(tensor.view().raw_dim(), 0)))
+    /// Returns numbers without a pattern, of the tensor's shape: see [`arbitrary`]. Tensors with different places have
+    /// different numbers, which no input has.
+    pub(super) fn arbitrary(&self, place: usize) -> Self {
+        /// More than there are inputs, whose seeds count from 0.
+        const FIRST: u32 = 1 << 16;
+        // INVARIANT: there are no more than a few tensors.
+        let seed = FIRST + u32::try_from(place).expect("the place of a tensor");
+        either!(self, map tensor => Tensor::from(arbitrary(tensor.view().raw_dim(), seed)))
     }
 
     /// Returns numbers without a pattern, of the tensor's shape, of either sign and none near zero: a different
@@ -53,29 +58,40 @@ impl AnyTensor {
     }
 }
 
-/// Returns numbers between a half and three halves that follow no pattern which a wrong derivative could share:
-/// fractional parts of multiples of the golden ratio, from a different multiple on for each seed. These are far from
-/// each other, but their second differences are whole numbers, which could be at a threshold. The power of two keeps
-/// the first property and removes the second.
+/// Returns numbers between a half and three halves that follow no pattern which a wrong derivative could share, the same
+/// on every machine: fractional parts of multiples of the golden ratio, from a different multiple on for each seed. These
+/// are far from each other, but their second differences are whole numbers, which could be at a threshold. The square
+/// root keeps the first property and removes the second.
 ///
-/// In their own order they would be singular as matrices, as the rows would differ by a factor: each 64 are
-/// [in another](shuffled).
+/// In their own order, the numbers of one seed would be those of another moved by a constant, as would be the rows of a
+/// matrix: each 64 are [in another](shuffled), of their own.
 pub(super) fn arbitrary<T: Element, D: Dimension>(shape: D, seed: u32) -> Array<T, D> {
     let start = f64::from(seed) * 0.754_877_666_246_693;
-    let mut index = 0;
+    let mut places = (0..).flat_map(|block| shuffled(seed, block));
     Array::from_shape_simple_fn(shape, || {
-        index += 1;
-        let position = start + f64::from(shuffled(index));
-        T::from_f64((position * 0.618_033_988_749_895).fract().exp2() - 0.5)
+        // INVARIANT: the blocks do not end.
+        let position = start + f64::from(places.next().expect("a place"));
+        let part = (position * 0.618_033_988_749_895).fract();
+        T::from_f64((1.0 + 3.0 * part).sqrt() - 0.5)
     })
 }
 
-/// Exchanges the numbers of each 64 among themselves, by a polynomial with which the first few are still spread over the whole
-/// range, and no square matrix of 2 to 8 rows in the sequence is near a singular one: condition numbers are below 10,000.
-fn shuffled(index: u32) -> u32 {
-    let place = index % 64;
-    let place = (25 * place + 44 * place * place) % 64;
-    index - index % 64 + (place ^ (place >> 2))
+/// Returns the 64 numbers from 64 times `block` on, in an order that has nothing to do with that of another block or seed.
+fn shuffled(seed: u32, block: u32) -> [u32; 64] {
+    /// Where the random numbers start. Found by trying: the tests below say what holds from here on.
+    const START: u64 = 1_983_545;
+    let mut state = (u64::from(seed) << 32 | u64::from(block)).wrapping_add(START);
+    let mut order = [64 * block; 64];
+    for (number, place) in order.iter_mut().zip(0..) {
+        *number += place;
+    }
+    for place in 0..order.len() {
+        // Half a step of `SplitMix64`: its high bits are random.
+        state = (state ^ state >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let rest = order.len() - place;
+        order.swap(place, place + (state >> 32) as usize % rest);
+    }
+    order
 }
 
 /// Returns [`arbitrary`] numbers with signs that follow no pattern either.
@@ -94,11 +110,123 @@ fn direction<T: Element, D: Dimension>(shape: D, seed: u32) -> Array<T, D> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ndarray::{Array1, Array2, ArrayView1, Dim, Ix1, Ix2, array, s};
+
+    /// Returns Pearson's correlation.
+    fn correlation(x: &Array1<f64>, y: &Array1<f64>) -> f64 {
+        let [x, y] = [x, y].map(|x| x - x.mean().expect("numbers"));
+        x.dot(&y) / (x.dot(&x) * y.dot(&y)).sqrt()
+    }
+
+    /// Returns the volume of the parallelepiped with these corners.
+    fn volume(corners: [ArrayView1<f64>; 4]) -> f64 {
+        let [u, v, w] = [1, 2, 3].map(|corner| &corners[corner] - &corners[0]);
+        let normal = array![
+            v[1] * w[2] - v[2] * w[1],
+            v[2] * w[0] - v[0] * w[2],
+            v[0] * w[1] - v[1] * w[0],
+        ];
+        u.dot(&normal).abs()
+    }
+
+    #[test]
+    fn the_numbers_are_the_same_on_every_machine() {
+        let of_seed = |seed| arbitrary::<f64, _>(Dim([3]), seed);
+        let first = array![
+            1.342_585_582_475_488_2,
+            1.046_614_369_754_602,
+            0.978_297_969_368_696_4
+        ];
+        assert_eq!(of_seed(0), first);
+        let sixth = array![
+            0.529_006_275_525_728_5,
+            1.446_366_893_425_518_3,
+            0.805_066_718_146_656_9
+        ];
+        assert_eq!(of_seed(5), sixth);
+    }
+
+    #[test]
+    fn inputs_of_one_shape_are_independent() {
+        for length in 3..=64 {
+            let inputs: [Array1<f64>; 5] =
+                [0, 1, 2, 3, 4].map(|seed| arbitrary(Dim([length]), seed));
+            let most = match length {
+                3 => 0.95,
+                4 => 0.9,
+                _ => (2.2 / (length as f64).sqrt()).min(0.85),
+            };
+            for (one, other) in (0..5).flat_map(|one| (0..one).map(move |other| (one, other))) {
+                let found = correlation(&inputs[one], &inputs[other]);
+                assert!(
+                    found.abs() < most,
+                    "{found} for {length} numbers of {one} and {other}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn inputs_of_one_shape_are_independent_in_ranges() {
+        use crate::gradcheck::generated::sample;
+        let [a, b, c, d] =
+            [0, 1, 2, 3].map(|seed| sample::<f64, Ix2>(&[4, 3], seed, Some([0.5, 1.5])).to_array());
+        for row in 0..4 {
+            let found = volume([a.row(row), b.row(row), c.row(row), d.row(row)]);
+            assert!(found > 0.005, "{found} for row {row}");
+        }
+    }
+
+    #[test]
+    fn rows_of_an_input_are_independent() {
+        for seed in 0..4 {
+            let rows: Array2<f64> = arbitrary(Dim([4, 3]), seed);
+            let found = volume([0, 1, 2, 3].map(|row| rows.row(row)));
+            assert!(found > 0.005, "{found} for seed {seed}");
+            let rows: Array2<f64> = arbitrary(Dim([5, 64]), seed);
+            for row in 1..5 {
+                let found = correlation(&rows.row(0).to_owned(), &rows.row(row).to_owned());
+                assert!(found.abs() < 0.4, "{found} for row {row} of seed {seed}");
+            }
+        }
+    }
+
+    /// The smallest difference of two of the numbers.
+    fn gap(numbers: impl IntoIterator<Item = f64>) -> f64 {
+        let mut numbers: Vec<f64> = numbers.into_iter().collect();
+        numbers.sort_by(f64::total_cmp);
+        let gaps = numbers.windows(2).map(|pair| pair[1] - pair[0]);
+        gaps.fold(f64::INFINITY, f64::min)
+    }
+
+    #[test]
+    fn numbers_are_far_from_each_other() {
+        for seed in 0..6 {
+            let numbers: Array1<f64> = arbitrary(Dim([2048]), seed);
+            for (count, least) in [
+                (2, 0.15),
+                (3, 0.06),
+                (4, 0.03),
+                (6, 0.015),
+                (64, 0.004),
+                (2048, 1e-4),
+            ] {
+                let found = gap(numbers.slice(s![..count]).to_vec());
+                assert!(
+                    found > least,
+                    "{found} between {count} numbers of seed {seed}"
+                );
+            }
+        }
+        let single = (0..8).map(|seed| arbitrary::<f64, Ix1>(Dim([1]), seed)[0]);
+        let found = gap(single);
+        assert!(found > 0.03, "{found} between single numbers");
+    }
 
     #[test]
     fn matrices_of_the_sequence_are_not_singular() {
-        for (seed, rows) in (0..5).flat_map(|seed| (2..=8).map(move |rows| (seed, rows))) {
-            let numbers = arbitrary::<f64, _>(ndarray::Dim([40, rows, rows]), seed);
+        for (seed, rows) in (0..8).flat_map(|seed| (2..=8).map(move |rows| (seed, rows))) {
+            let numbers = arbitrary::<f64, _>(Dim([40, rows, rows]), seed);
             for matrix in numbers.outer_iter() {
                 let matrix = Tensor::from(matrix.to_owned());
                 let inverse = matrix.inv().expect("it has an inverse");
