@@ -654,7 +654,8 @@ use proc_macro::{Span, TokenStream};
 /// checks the function against finite differences, and does all checks of `Gradcheck::thorough`: with all inputs,
 /// once without each optional one, with each as the only one that requires grad, in forward mode if there is a rule for
 /// it, and to second order where the function can be differentiated again. The numbers are between 0.5 and 1.5, and of
-/// both signs where the function is defined there; or in a range: `x = [3, 4] in -0.9..0.9`. Element types that are
+/// both signs where the function is defined there; or in a range, and of both signs within it: `x = [3, 4] in -0.9..0.9`.
+/// They are the same in each run, and those of one input do not depend on those of another. Element types that are
 /// parameters become `f64`, ranks follow from the shapes; a rank that only an output has is given as `E = Ix2`.
 ///
 /// - Several `gradcheck(…)` are a test each: `linear_function_gradcheck`, `linear_function_gradcheck_2`, ….

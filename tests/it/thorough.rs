@@ -308,6 +308,7 @@ fn rounded(x: ArrayView1<f64>, w: ArrayView1<f64>, scale: f64, factor: f64) -> A
 fn check_estimate(estimated: bool, factor: f64) {
     let drawn = [estimated, false].map(|estimated| Drawn {
         either_sign: true,
+        within: None,
         estimated,
     });
     gradcheck(
@@ -341,6 +342,7 @@ fn squared_gradient(x: ArrayView1<f64>) -> Array1<f64> {
 fn an_estimated_gradient_is_checked_but_for_differences() {
     let drawn = Drawn {
         either_sign: true,
+        within: None,
         estimated: true,
     };
     let (panic, ..) = panic_of(|| {
@@ -360,6 +362,7 @@ fn an_estimated_gradient_is_checked_but_for_differences() {
 fn drawn(either_sign: bool) -> Drawn {
     Drawn {
         either_sign,
+        within: None,
         estimated: false,
     }
 }
@@ -493,6 +496,35 @@ fn an_input_with_a_range_keeps_to_it() {
     check(false);
     let whole = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| check(true)));
     whole.expect_err("it would be wrong elsewhere");
+}
+
+/// |x|, right for positive numbers, is checked at negative ones of a range that has some, and at no others.
+#[test]
+fn a_number_in_a_range_changes_its_sign_within_the_range() {
+    let check = |range| {
+        let drawn = Drawn {
+            either_sign: true,
+            within: Some(range),
+            estimated: false,
+        };
+        let x = sample::<f64, Ix1>(&[1], 0, Some(range));
+        let first = x.to_array()[0];
+        assert!(first > 0.0, "{first}");
+        let options = Gradcheck::new();
+        gradcheck(
+            "`ranged`",
+            [1, 0],
+            options,
+            &[drawn],
+            |(x,)| magnitude(x),
+            (&x,),
+        );
+    };
+    check([0.5, 1.5]);
+    check([-0.1, 1.5]);
+    let (message, ..) = panic_of(|| check([-1.0, 1.0]));
+    let expected = "gradcheck of `ranged`, for inputs of both signs: wrong gradient of `magnitude`";
+    assert!(message.starts_with(expected), "{message}");
 }
 
 /// Returns the volume of the parallelepiped with these corners.

@@ -78,8 +78,10 @@ impl<T: Element, D: Dimension> Made<T, D> for Tensor<T, D> {
 /// A tensor that a generated test varies.
 #[derive(Clone, Copy, Debug)]
 pub struct Drawn {
-    /// Whether its numbers may have either sign.
+    /// Whether its numbers may change their sign.
     pub either_sign: bool,
+    /// The ends of the range that its numbers are in, if one is given.
+    pub within: Option<[f64; 2]>,
     /// Whether its gradient is an estimate, which differences need not agree with.
     pub estimated: bool,
 }
@@ -88,7 +90,8 @@ pub struct Drawn {
 /// tolerances of `options`. Each input has its properties in `drawn`.
 ///
 /// A gradient that is right for positive numbers alone is wrong. So the function is checked again with both signs of
-/// the inputs that are `either_sign`, wherever the function can be computed there.
+/// the inputs that are `either_sign`, wherever the function can be computed there. Numbers in a range change their sign
+/// if the range has the other number too: beyond it a derivative may be wrong.
 ///
 /// # Panics
 /// If a derivative is wrong, with the mismatch; if the inputs have no elements.
@@ -106,7 +109,6 @@ pub fn gradcheck<I, O, F>(
     F: for<'a> Fn(I::Refs<'a>) -> O,
 {
     let _checking = Scoped::set(&GENERATED, true);
-    let either_sign: Vec<bool> = drawn.iter().map(|drawn| drawn.either_sign).collect();
     let estimated: Vec<bool> = drawn.iter().map(|drawn| drawn.estimated).collect();
     let inputs = inputs.to_tensors();
     let function = erased::<I, O>(inputs.lengths(), function);
@@ -118,7 +120,8 @@ pub fn gradcheck<I, O, F>(
         Err(panic) => panic.pass_on(&format_args!("gradcheck of {what}")),
     };
     let Some(usual) = largest else {
-        let drawn = if either_sign.contains(&true) {
+        let is_anywhere = |drawn: &Drawn| drawn.either_sign && drawn.within.is_none();
+        let drawn = if drawn.iter().any(is_anywhere) {
             "between 0.5 and 1.5"
         } else {
             "in the ranges given"
@@ -132,7 +135,7 @@ pub fn gradcheck<I, O, F>(
         let options = options.thorough();
         run::check(options, &function, inputs, &estimated, orders, called_at)
     };
-    let inputs_of_both_signs = || of_either_sign(&inputs, &either_sign, &function, usual);
+    let inputs_of_both_signs = || of_either_sign(&inputs, drawn, &function, usual);
     let all = [("", vec![inputs.clone()])]
         .into_iter()
         .chain(std::iter::once_with(|| {
@@ -169,20 +172,21 @@ pub(super) fn there_are_numbers(what: &str, inputs: &[AnyTensor]) {
 /// is empty for a function of positive numbers, whose largest output is the `usual` one.
 fn of_either_sign(
     inputs: &[AnyTensor],
-    either_sign: &[bool],
+    drawn: &[Drawn],
     function: &ErasedFn<'_>,
     usual: f64,
 ) -> Vec<Vec<AnyTensor>> {
-    let signed = |chosen: &dyn Fn(usize) -> bool| {
-        let inputs = inputs.iter().enumerate();
-        let signed = inputs.map(|(index, input)| {
-            if chosen(index) {
-                with_signs(input, index)
-            } else {
-                input.clone()
-            }
+    let signed = inputs.iter().zip(drawn).enumerate();
+    let signed: Vec<Option<AnyTensor>> = signed
+        .map(|(index, (input, drawn))| with_signs(input, index, drawn))
+        .collect();
+    let with = |chosen: &dyn Fn(usize) -> bool| {
+        let inputs = inputs.iter().zip(&signed).enumerate();
+        let inputs = inputs.map(|(index, (input, signed))| {
+            let signed = signed.as_ref().filter(|_| chosen(index));
+            signed.unwrap_or(input).clone()
         });
-        signed.collect::<Vec<_>>()
+        inputs.collect::<Vec<_>>()
     };
     // A function may refuse what it is not defined for, by an error or a panic. Where its outputs are huge, as those of a
     // bell of negative width, differences say nothing.
@@ -191,31 +195,45 @@ fn of_either_sign(
         largest
             .is_ok_and(|largest| largest.is_some_and(|largest| largest <= HUGE.max(10.0 * usual)))
     };
-    let free = || (0..inputs.len()).filter(|&index| either_sign[index] && inputs[index].len() > 0);
+    let free = || (0..inputs.len()).filter(|&index| signed[index].is_some());
     if free().next().is_none() {
         return Vec::new();
     }
-    let all = signed(&|index| either_sign[index]);
+    let all = with(&|_| true);
     if is_defined(&all) {
         return vec![all];
     }
     if free().count() == 1 {
         return Vec::new();
     }
-    let alone = free().map(|one| signed(&|index| index == one));
+    let alone = free().map(|one| with(&|index| index == one));
     alone.filter(is_defined).collect()
 }
 
-/// Returns the numbers of `input`, the first and about half of the others negative.
-fn with_signs(input: &AnyTensor, seed: usize) -> AnyTensor {
-    let mut signed = input.copy();
-    for entry in 0..input.len() {
-        let place = entry as f64 * SQRT_2 + seed as f64 * 0.569_840_290_998_053;
-        if entry == 0 || place.fract() < 0.5 {
-            signed.set(entry, -input.value(entry));
-        }
+/// Returns the numbers of `input`, the first and about half of the others with the other sign, where they may have it;
+/// `None` if all are as before.
+fn with_signs(input: &AnyTensor, seed: usize, drawn: &Drawn) -> Option<AnyTensor> {
+    if !drawn.either_sign {
+        return None;
     }
-    signed.leaf()
+    // Not at the ends, beyond which differences look.
+    let is_within = |number: f64| {
+        let beyond = 1.02 * number;
+        drawn
+            .within
+            .is_none_or(|[low, high]| low < beyond && beyond < high)
+    };
+    let is_turned = |entry: &usize| {
+        let place = *entry as f64 * SQRT_2 + seed as f64 * 0.569_840_290_998_053;
+        (*entry == 0 || place.fract() < 0.5) && is_within(-input.value(*entry))
+    };
+    let mut turned = (0..input.len()).filter(is_turned).peekable();
+    turned.peek()?;
+    let mut signed = input.copy();
+    for entry in turned {
+        signed.set(entry, -input.value(entry));
+    }
+    Some(signed.leaf())
 }
 
 /// Outputs beyond it are rounded by more than a difference may be wrong.
@@ -288,6 +306,7 @@ mod tests {
             Gradcheck::new(),
             &[Drawn {
                 either_sign: true,
+                within: None,
                 estimated: false,
             }],
             |x: &Tensor<f64, ndarray::Ix1>| {

@@ -155,9 +155,13 @@ fn run(
             let names = names(index, sample);
             let is_estimated = gradcheck.estimated[index];
             let properties = |draw: &Draw| {
-                // Only what has no range of its own may change its sign.
-                let is_free = matches!(draw, Draw::Shape(_, None));
-                quote!(#p::Drawn { either_sign: #is_free, estimated: #is_estimated })
+                let (is_free, within) = match draw {
+                    Draw::Shape(_, within) => (true, self::within(within.as_deref())),
+                    Draw::Made(_) => (false, within(None)),
+                };
+                quote!(#p::Drawn {
+                    either_sign: #is_free, within: #within, estimated: #is_estimated,
+                })
             };
             drawn.extend(sample.tensors().iter().map(properties));
             moved.extend(names);

@@ -172,6 +172,7 @@ pub(crate) fn message_of_test() -> String {
     let check = || {
         let input = Drawn {
             either_sign: false,
+            within: None,
             estimated: false,
         };
         let a = sample::<f64, Ix1>(&[3], 0, Some([2.0, 3.0]));
@@ -238,6 +239,7 @@ fn a_residual_of_rounding_is_not_taken_for_an_output_that_is_no_solution() {
     let check = || {
         let input = Drawn {
             either_sign: false,
+            within: None,
             estimated: false,
         };
         let a = sample::<f64, Ix1>(&[2], 0, None);
@@ -285,6 +287,7 @@ fn a_function_that_is_once_differentiable_is_enough_for_gradients() {
     let check = || {
         let input = Drawn {
             either_sign: false,
+            within: None,
             estimated: false,
         };
         let (options, map) = (Gradcheck::new(), |a: &Tensor1<f64>| OfOnce::apply(a));

@@ -21,10 +21,12 @@ fn blend_gradcheck() {
         &[
             __p::Drawn {
                 either_sign: true,
+                within: ::core::option::Option::None,
                 estimated: false,
             },
             __p::Drawn {
                 either_sign: true,
+                within: ::core::option::Option::None,
                 estimated: true,
             },
         ],
@@ -63,6 +65,7 @@ fn blend_gradcheck() {
         &[
             __p::Drawn {
                 either_sign: true,
+                within: ::core::option::Option::None,
                 estimated: false,
             },
         ],
@@ -99,10 +102,12 @@ fn blend_gradcheck() {
         &[
             __p::Drawn {
                 either_sign: true,
+                within: ::core::option::Option::None,
                 estimated: false,
             },
             __p::Drawn {
                 either_sign: true,
+                within: ::core::option::Option::None,
                 estimated: true,
             },
         ],
@@ -141,6 +146,7 @@ fn blend_gradcheck() {
         &[
             __p::Drawn {
                 either_sign: true,
+                within: ::core::option::Option::None,
                 estimated: false,
             },
         ],
@@ -194,10 +200,12 @@ fn blend_gradcheck_2() {
         &[
             __p::Drawn {
                 either_sign: true,
+                within: ::core::option::Option::None,
                 estimated: false,
             },
             __p::Drawn {
                 either_sign: true,
+                within: ::core::option::Option::None,
                 estimated: false,
             },
         ],
@@ -236,6 +244,7 @@ fn blend_gradcheck_2() {
         &[
             __p::Drawn {
                 either_sign: true,
+                within: ::core::option::Option::None,
                 estimated: false,
             },
         ],
@@ -274,10 +283,12 @@ fn blend_gradcheck_2() {
         &[
             __p::Drawn {
                 either_sign: true,
+                within: ::core::option::Option::None,
                 estimated: false,
             },
             __p::Drawn {
                 either_sign: true,
+                within: ::core::option::Option::None,
                 estimated: false,
             },
         ],
