@@ -102,6 +102,44 @@ fn hessians_and_products_agree_with_differences() {
     }
 }
 
+/// x³, twice differentiable, as elementwise functions are unless they are given another order.
+#[custom_function(elementwise)]
+fn cube<T: Real>(x: T) -> T {
+    x * x * x
+}
+
+/// The state x₀ x₁ … of numbers along the axis of steps.
+#[custom_function(scan)]
+fn product<T: Real>(#[state] y: T, #[step] x: T) -> T {
+    y * x
+}
+
+/// out[i] = Σⱼ xᵢ² yⱼ
+#[custom_function(pairs)]
+fn weighted_square<T: Real>(#[row] x: T, #[column] y: T) -> T {
+    x * x * y
+}
+
+/// The product of a Hessian with a vector needs no third derivative.
+#[test]
+fn hvp_of_functions_that_are_differentiable_twice() {
+    let (x, v) = (constant([2.0, 3.0]), constant([1.0, 10.0]));
+    let one = Tensor::from(1.0);
+    for forward_mode in [false, true] {
+        let options = Functional::new().forward_mode(forward_mode);
+        let along = |loss: &dyn Fn(&Tensor1<f64>) -> Tensor0<f64>| {
+            let (value, along) = options.hvp(loss, &x, &v).unwrap();
+            (value.item(), along.to_array())
+        };
+        let cubes = along(&|x| cube(x).sum());
+        assert_eq!(cubes, (35.0, array![12.0, 180.0]));
+        let products = along(&|x| product(&one, x));
+        assert_eq!(products, (6.0, array![10.0, 1.0]));
+        let squares = along(&|x| weighted_square(x, &constant([1.0, 4.0])).sum());
+        assert_eq!(squares, (65.0, array![10.0, 100.0]));
+    }
+}
+
 /// x as `f64`, which no built-in function does; with a rule.
 struct Widen;
 

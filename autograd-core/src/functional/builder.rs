@@ -222,10 +222,7 @@ impl Functional {
         let function = erased::<I, _>(lengths, function);
         let (inputs, vectors) = (inputs.into_erased(), vectors.to_tensors().into_erased());
         check_tangents("vhp", &inputs, &vectors)?;
-        let call = self.call(&function, &inputs);
-        let (value, gradients) = call.gradients(Recording::check_any)?;
-        let found = gradients.vjp(vectors.into_iter().map(Some).collect(), self.create_graph)?;
-        let product = or_zeros(found, &inputs);
+        let (value, product) = self.call(&function, &inputs).vhp(vectors)?;
         Ok((self.read((), vec![value]), self.read(lengths, product)))
     }
 

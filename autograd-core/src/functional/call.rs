@@ -144,21 +144,28 @@ impl Call<'_> {
         Ok(blocks)
     }
 
-    /// Returns the value of a function of one output, and the product of its Hessian with `vectors`.
+    /// Returns the value of a function of one output, and the product of its Hessian with `vectors`, which a backward
+    /// pass through forward mode computes, or [`vhp`](Self::vhp), because a Hessian is symmetric. The rule of Jacobians
+    /// would need third derivatives, which most elementwise functions do not have.
     #[inline]
     pub(super) fn hvp(&self, vectors: Tensors) -> Result<(AnyTensor, Tensors), Error> {
-        let create_graph = self.options.create_graph;
-        let (value, found) = if self.options.forward_mode {
-            if self.options.strict {
-                self.gradients(Recording::check_any)?;
-            }
-            let mut recorded = self.tangent(vectors.into_iter().map(Some).collect())?;
-            let found = recorded.row(&recorded.outputs[0], 0, create_graph)?;
-            (recorded.outputs.remove(1), found)
-        } else {
-            let (value, gradients) = self.gradients(Recording::check_any)?;
-            (value, gradients.jvp(&vectors, create_graph)?)
-        };
+        if !self.options.forward_mode {
+            return self.vhp(vectors);
+        }
+        if self.options.strict {
+            self.gradients(Recording::check_any)?;
+        }
+        let mut recorded = self.tangent(vectors.into_iter().map(Some).collect())?;
+        let found = recorded.row(&recorded.outputs[0], 0, self.options.create_graph)?;
+        Ok((recorded.outputs.remove(1), or_zeros(found, self.inputs)))
+    }
+
+    /// Returns the value of a function of one output, and the product of `vectors` with its Hessian.
+    #[inline]
+    pub(super) fn vhp(&self, vectors: Tensors) -> Result<(AnyTensor, Tensors), Error> {
+        let (value, gradients) = self.gradients(Recording::check_any)?;
+        let seeds = vectors.into_iter().map(Some).collect();
+        let found = gradients.vjp(seeds, self.options.create_graph)?;
         Ok((value, or_zeros(found, self.inputs)))
     }
 

@@ -199,8 +199,8 @@ where
 /// Returns the value of `function`, which is a number, at `inputs`, and the product of its Hessian with
 /// `vectors`, a tensor for each input.
 ///
-/// The product is computed by backward passes through backward passes, or at lower cost, with
-/// [`Functional::forward_mode`], by a backward pass through forward mode.
+/// The product is computed by a backward pass through a backward pass, or with [`Functional::forward_mode`] by a
+/// backward pass through forward mode, which saves less. Both need second derivatives alone.
 ///
 /// # Errors
 /// [`OnceDifferentiable`](crate::ErrorKind::OnceDifferentiable), if a backward function is written on arrays; if a
@@ -231,8 +231,8 @@ where
 /// Returns the value of `function`, which is a number, at `inputs`, and the product of `vectors`, a tensor for
 /// each input, with its Hessian.
 ///
-/// The product is the same as that of [`hvp`], because a Hessian is symmetric, and takes one backward pass less. Errors
-/// and panics are those of `hvp`.
+/// The product is that of [`hvp`], because a Hessian is symmetric, and always computed by a backward pass through a
+/// backward pass. Errors and panics are those of `hvp`.
 ///
 /// ```
 /// use pullback::{Tensor, functional::vhp, ndarray::array};
