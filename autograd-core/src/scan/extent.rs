@@ -23,49 +23,66 @@ impl Extent {
         scan: &NamedScan<T, L>,
         inputs: &[ArrayViewD<'_, T>],
     ) -> Self {
-        let fail = |what: String| -> ! {
-            let shapes = inputs.iter().zip(scan.names);
-            let shapes: Vec<_> = shapes
-                .map(|(input, name)| format!("`{name}` {:?}", input.shape()))
-                .collect();
-            panic!("{} of {}: {what}", scan.name, shapes.join(", "))
-        };
+        match Self::fitting(scan, inputs) {
+            Ok(extent) => extent,
+            Err(what) => {
+                let shapes = inputs.iter().zip(scan.names);
+                let shapes: Vec<_> = shapes
+                    .map(|(input, name)| format!("`{name}` {:?}", input.shape()))
+                    .collect();
+                panic!("{} of {}: {what}", scan.name, shapes.join(", "))
+            }
+        }
+    }
+
+    /// Returns the extent of the inputs of a scan, or what does not fit.
+    fn fitting<T: Element, L: ScanLoops<T> + ?Sized>(
+        scan: &NamedScan<T, L>,
+        inputs: &[ArrayViewD<'_, T>],
+    ) -> Result<Self, String> {
         let mut steps: Option<(usize, &str)> = None;
-        let mut lanes = Vec::new();
+        let mut lanes: Vec<(&str, &[usize])> = Vec::new();
         for (place, (input, name)) in inputs.iter().zip(scan.names).enumerate() {
             let (item, has_steps) = scan.item(place);
             if item.row() == Some(0) {
-                fail(format!("the rows of `{name}` have no numbers"));
+                return Err(format!("the rows of `{name}` have no numbers"));
             }
             if let Some(row) = item.row()
                 && input.shape().last() != Some(&row)
             {
-                fail(format!("the last axis of `{name}` must have length {row}"));
+                return Err(format!("the last axis of `{name}` must have length {row}"));
             }
-            match of_items(input.shape(), item) {
-                [] if has_steps => fail(format!("`{name}` has no axis of steps")),
+            let own = match of_items(input.shape(), item) {
+                [] if has_steps => return Err(format!("`{name}` has no axis of steps")),
                 [count, own @ ..] if has_steps => {
                     match steps {
                         Some((known, other)) if known != *count && known != 1 && *count != 1 => {
-                            fail(format!(
+                            return Err(format!(
                                 "`{other}` has {known} steps, but `{name}` has {count}"
                             ));
                         }
                         Some((known, _)) if known != 1 => {}
                         Some(_) | None => steps = Some((*count, name)),
                     }
-                    lanes.push(own);
+                    own
                 }
-                own => lanes.push(own),
+                own => own,
+            };
+            let apart =
+                |(_, other): &&(&str, &[usize])| common([*other, own].into_iter()).is_none();
+            if let Some((other, _)) = lanes.iter().find(apart) {
+                return Err(format!(
+                    "`{other}` and `{name}` do not broadcast beside the axis of steps"
+                ));
             }
+            lanes.push((name, own));
         }
-        let Some(lanes) = common(lanes.into_iter()) else {
-            fail("the axes beside that of steps do not broadcast".to_owned())
-        };
-        Self {
+        // INVARIANT: shapes of which each two broadcast have a common shape.
+        let lanes = common(lanes.iter().map(|(_, own)| *own)).expect("shapes that broadcast");
+        Ok(Self {
             steps: steps.map_or(1, |(steps, _)| steps),
             lanes,
-        }
+        })
     }
 
     /// Returns the extent of tensors with their places, which fit.

@@ -8,6 +8,8 @@ use pullback::ndarray::{Array, Array2, ArrayD, Axis, Dimension, Ix1, IxDyn, arra
 use pullback::prelude::*;
 use pullback::{Gradcheck, Tensor, kernels};
 
+use crate::functions::panic_of;
+
 /// A leaky integrator and its rate at each step.
 #[custom_function(scan, outputs(last, rate), gradcheck(v = [3], x = [20, 3], tau = [3] in 0.5..0.9))]
 pub fn leaky<T: Real>(#[state] v: T, #[step] x: T, tau: T) -> (T, T) {
@@ -470,9 +472,14 @@ fn the_formula_and_forward_are_there() {
     assert_eq!(last, leaky(&v.into(), &x.into(), &tau.into()).0.to_array());
 }
 
+/// Returns the message of a panic at a line of these tests.
 fn panicked(work: impl FnOnce()) -> String {
-    let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_err();
-    panic.downcast_ref::<String>().unwrap().clone()
+    let (message, file, _) = panic_of(work);
+    assert!(
+        file.starts_with("tests/it/scans/"),
+        "not the line of the call: {file}: {message}"
+    );
+    message
 }
 
 #[test]
@@ -487,7 +494,7 @@ fn shapes_that_do_not_fit_are_named() {
     let message = panicked(|| drop(leaky(&v, &of(&[4, 2]), &a)));
     assert_eq!(
         message,
-        "leaky of `v` [3], `x` [4, 2], `tau` [3]: the axes beside that of steps do not broadcast"
+        "leaky of `v` [3], `x` [4, 2], `tau` [3]: `v` and `x` do not broadcast beside the axis of steps"
     );
     let message = panicked(|| drop(leaky(&v, &of(&[]), &a)));
     assert!(message.ends_with("`x` has no axis of steps"), "{message}");
