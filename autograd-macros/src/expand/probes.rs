@@ -58,7 +58,7 @@ pub(super) fn constants(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let saved = saved.map(|(asked, one)| {
         let message = format!(
             "forward computes `{}`, which is or contains a float; beside `&Tensor`, its derivative would be lost: compute \
-             it again from inputs and outputs, or return it as an array",
+             it again from inputs and outputs, or make it an output, as an array",
             one.name
         );
         constant(&one.ty, &asked.ty, ("AS_SAVED", &message))

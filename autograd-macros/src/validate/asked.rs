@@ -577,8 +577,17 @@ fn every_tangent_is_asked_for(
         "`{function}` does not ask for the {tangents} of {}, which would be ignored",
         list(missing.iter().map(|(input, _)| input.name.to_string()))
     );
+    // All are asked for alike, as tensors or as arrays.
+    let is_on_tensors = parameters
+        .iter()
+        .any(|parameter| parameter.form.is_some_and(Form::is_tensor));
+    let form = if is_on_tensors {
+        Form::TensorRef
+    } else {
+        Form::View
+    };
     let parameters = missing.iter().map(|(input, tensor)| {
-        let spelled = agreement::spell(Form::View, &tensor.ty.content);
+        let spelled = agreement::spell(form, &tensor.ty.content);
         let optional = format!("Option<{spelled}>");
         let ty = if tensor.kind == Kind::List {
             format!("&[{optional}]")

@@ -92,12 +92,12 @@ pub(super) fn keeps_numbers(derivative: &Derivative, asker: &Asker<'_>, context:
             (_, FunctionKind::Block) => "mark the function `#[backward(…, once)]`",
             _ => "write `grad(…, once) = …`",
         };
-        let as_array = if context.forward.has_float(&returned.ty) {
-            ", return it as an array, `Array0<f64>`"
-        } else {
-            ""
+        let as_output = match asker {
+            _ if !context.forward.has_float(&returned.ty) => "",
+            Asker::Residual => ", return it as an array, `Array0<f64>`",
+            _ => ", make it an output as an array, `Array0<f64>`",
         };
-        let help = format!("compute it again from inputs and outputs{as_array}, or {otherwise}");
+        let help = format!("compute it again from inputs and outputs{as_output}, or {otherwise}");
         let ty = &parameter.ty;
         context.diagnostics.error_with_help(ty, &message, &help);
     }

@@ -381,4 +381,12 @@ mod axis_in_a_range {
     pub fn doubled(x: ArrayView1<f64>) -> Array1<f64> { &x * 2.0 }
 }
 
+mod nothing_for_some_of_one_rank {
+    use super::*;
+    #[custom_function(elementwise, gradcheck(x = [4]))]
+    pub fn f<T: Real>(x: T, y: T, k: f64) -> T { x * y * k }
+    #[custom_function(scan, gradcheck(v = [4]))]
+    pub fn g<T: Real>(#[state] v: T, #[step] x: T, #[step] w: [T; 3]) -> T { v + x * w[0] }
+}
+
 fn main() {}

@@ -415,6 +415,22 @@ mod a_tangent_too_many {
     }
 }
 
+mod one_of_two_tangents_on_tensors {
+    use super::*;
+    pub struct Product;
+    #[custom_function]
+    impl Product {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, w: ArrayView1<f64>) -> Array1<f64> { &x * &w }
+        #[backward]
+        fn backward(grad_output: ArrayView1<f64>, x: ArrayView1<f64>, w: ArrayView1<f64>) -> (Array1<f64>, Array1<f64>) {
+            (&grad_output * &w, &grad_output * &x)
+        }
+        #[jvp]
+        fn jvp(tangent_x: &Tensor1<f64>, w: &Tensor1<f64>) -> Tensor1<f64> { tangent_x * w }
+    }
+}
+
 fn main() {}
 
 mod tangent_under_the_name_of_a_gradient {

@@ -478,7 +478,7 @@ impl Reader<'_> {
         if let Some(within) = within {
             let name = &input.name;
             let message = format!("`{name}` is given by an expression, so it cannot have a range");
-            let help = format!("write a shape, `{name} = {} in …`", example(input));
+            let help = format!("write a shape, `{name} = {} in …`", self.example(input));
             self.diagnostics.error_with_help(within, &message, &help);
         }
     }
@@ -495,7 +495,7 @@ impl Reader<'_> {
         let (name, within) = (&input.name, within?);
         let help = format!(
             "write two numbers: `{name} = {} in -1.0..1.0`",
-            example(input)
+            self.example(input)
         );
         let Expr::Range(ExprRange {
             start: Some(low),
@@ -569,7 +569,7 @@ impl Reader<'_> {
             let help = format!(
                 "write a shape for each: `{} = {}`",
                 input.name,
-                example(input)
+                self.example(input)
             );
             self.diagnostics.error_with_help(list, &message, &help);
         }
@@ -582,7 +582,7 @@ impl Reader<'_> {
             } else {
                 let name = &input.name;
                 let message = format!("`{name}` is a list of tensors, and this is not a shape");
-                let help = format!("write a shape for each: `{name} = {}`", example(input));
+                let help = format!("write a shape for each: `{name} = {}`", self.example(input));
                 self.diagnostics.error_with_help(element, &message, &help);
             }
         }
@@ -598,7 +598,7 @@ impl Reader<'_> {
     fn is_a_shape(&mut self, input: &Input, value: &Expr) {
         let name = &input.name;
         let message = format!("`{name}` is a tensor, and this is not a shape");
-        let shape = example(input);
+        let shape = self.example(input);
         let help = if is_optional(value) {
             format!("write a shape, `{name} = {shape}`: the check runs with it and without it")
         } else {
@@ -667,7 +667,7 @@ impl Reader<'_> {
                 let message = format!("`{name}` has rank {rank}, but this shape has {has}");
                 let help = format!(
                     "write a length for each axis: `{name} = {}`",
-                    example(input)
+                    self.example(input)
                 );
                 self.diagnostics.error_with_help(shape, &message, &help);
             }
@@ -774,7 +774,7 @@ impl Reader<'_> {
         let names = missing.iter().map(|input| input.name.to_string());
         let message = format!("`gradcheck` has no argument for {}", list(names));
         let write = |input: &&Input| match &input.tensor {
-            Some(_) => format!("{} = {}", input.name, example(input)),
+            Some(_) => format!("{} = {}", input.name, self.example(input)),
             None => format!("{} = …", input.name),
         };
         let help = format!("add {}", list(missing.iter().map(write)));
@@ -887,6 +887,60 @@ impl Reader<'_> {
         names(self.definition).any(|param| param == name)
     }
 
+    /// Returns a shape that the input could have beside those that are given: `[2, 3]`, of a list `[[2, 3], [2, 3]]`.
+    fn example(&self, input: &Input) -> String {
+        let tensor = input.tensor.as_ref();
+        let elementwise = self.definition.kind.elementwise();
+        let row = elementwise.and_then(|elementwise| elementwise.row(&input.name));
+        let row = row.map(|row| row.length().map_or_else(|| "3".to_owned(), show));
+        let has_steps = elementwise.is_some_and(|elementwise| elementwise.has_steps(&input.name));
+        let mut lengths = match tensor.and_then(|tensor| tensor.ty.content.rank()) {
+            Some(Rank::Fixed(rank)) => {
+                of_rank(usize::from(*rank).saturating_sub(usize::from(row.is_some())))
+            }
+            Some(Rank::Named(dimension)) => self.example_of(dimension),
+            Some(Rank::Dyn) | None => of_rank(2),
+        };
+        if has_steps {
+            lengths.insert(0, "4".to_owned());
+        }
+        lengths.extend(row);
+        let shape = format!("[{}]", lengths.join(", "));
+        if tensor.is_some_and(|tensor| tensor.kind == Kind::List) {
+            return format!("[{shape}, {shape}]");
+        }
+        shape
+    }
+
+    /// Returns lengths for the axes of a rank that is a parameter of the block: those of an input of this rank, or as many
+    /// as are known.
+    fn example_of(&self, dimension: &Type) -> Vec<String> {
+        let Some((parameter, _)) = self.rank_of(dimension) else {
+            return of_rank(2);
+        };
+        let given = self.forward.inputs.iter().zip(&self.given);
+        let mut shapes = given.filter_map(|(input, given)| {
+            let Some(Rank::Named(other)) = input.tensor.as_ref()?.ty.content.rank() else {
+                return None;
+            };
+            let Some(Draw::Shape(shape, _)) = given.as_ref()?.tensors().first() else {
+                return None;
+            };
+            (self.rank_of(other)? == (parameter.clone(), 0)).then_some(shape)
+        });
+        if let Some(shape) = shapes.next() {
+            return shape.elems.iter().map(show).collect();
+        }
+        match self
+            .parameters
+            .iter()
+            .find(|(known, _)| *known == parameter)
+        {
+            Some((_, Concrete::Rank(rank))) => of_rank(*rank),
+            _ => of_rank(2),
+        }
+    }
+
     /// Returns the block's parameter that a rank is, and how many axes it has more.
     fn rank_of(&self, rank: &Type) -> Option<(Ident, usize)> {
         match of_rows(rank) {
@@ -917,19 +971,9 @@ fn names(definition: &Definition) -> impl Iterator<Item = &Ident> {
         .chain(constants)
 }
 
-/// Returns a shape that the input could have: `[2, 3]`, of a list `[[2, 3], [2, 3]]`.
-fn example(input: &Input) -> String {
-    let tensor = input.tensor.as_ref();
-    let rank = match tensor.and_then(|tensor| tensor.ty.content.rank()) {
-        Some(Rank::Fixed(rank)) => *rank,
-        _ => 2,
-    };
-    let lengths: Vec<String> = (2..2 + rank).map(|length| length.to_string()).collect();
-    let shape = format!("[{}]", lengths.join(", "));
-    if tensor.is_some_and(|tensor| tensor.kind == Kind::List) {
-        return format!("[{shape}, {shape}]");
-    }
-    shape
+/// Returns lengths of this number of axes.
+fn of_rank(rank: usize) -> Vec<String> {
+    (2..2 + rank).map(|length| length.to_string()).collect()
 }
 
 /// Returns a number that is written out.
