@@ -560,6 +560,7 @@ use proc_macro::{Span, TokenStream};
 /// `scan` on such a formula makes it one step of a recurrence. `#[state]` parameters are passed from step to step,
 /// `#[step]` parameters have a first axis of steps, all others are the same in each step. The formula returns the new
 /// states first, then the outputs of the step; the function returns the last states, and outputs with the axis of steps.
+/// An axis of steps of length 1 is broadcast: such a `#[step]` is the same in each step too.
 /// `scan(reverse)` runs from the last step. Rows of a length that only the tensors have are slices: `#[step] x: &[T]`, and
 /// `#[state] h: &mut [T]`, which the step writes and does not return.
 ///

@@ -4,7 +4,7 @@ mod slices;
 
 use std::fmt::Debug;
 
-use pullback::ndarray::{Array, Array2, ArrayD, Axis, Dimension, Ix1, IxDyn, array, s};
+use pullback::ndarray::{Array, Array2, ArrayD, Axis, Dimension, Ix1, Ix2, IxDyn, array, s};
 use pullback::prelude::*;
 use pullback::{Gradcheck, Tensor, kernels};
 
@@ -391,6 +391,20 @@ fn states_steps_and_shared_numbers_are_broadcast() {
     assert_close(&found.0.to_array(), &expected.0.to_array());
     assert_close(&found.1.to_array(), &expected.1.to_array());
     assert_close(&found.2.to_array(), &expected.2.to_array());
+}
+
+#[test]
+fn a_step_of_length_one_is_the_same_in_each_step() {
+    let (u, v, a) = (numbers(3, 1.0), numbers(3, 2.0), leaf(numbers(3, 3.0)));
+    let (u, v) = (Tensor::from(u), Tensor::from(v));
+    let (x, y) = (leaf(numbers([1, 3], 4.0)), leaf(numbers([5, 3], 5.0)));
+    let repeated = x.broadcast_to::<Ix2>(&[5, 3]);
+    let (_, _, found) = coupled(0.3, &a, &u, &x, &v, &y);
+    let (_, _, expected) = coupled(0.3, &a, &u, &repeated, &v, &y);
+    assert_eq!(found.shape(), [5, 3]);
+    assert_eq!(found.to_array(), expected.to_array());
+    let by_x = |output: &Tensor2<f64>| grad(&output.square().sum(), &x).unwrap().to_array();
+    assert_close(&by_x(&found), &by_x(&expected));
 }
 
 #[test]
