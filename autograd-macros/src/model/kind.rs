@@ -241,6 +241,15 @@ impl Elementwise {
         }
     }
 
+    /// Returns the states of a scan that are slices, which a step writes.
+    pub(crate) fn written_states(&self) -> impl Iterator<Item = &Ident> {
+        let roles = self.scan.iter().flat_map(|scan| &scan.roles);
+        let inputs = self.inputs.iter().zip(&self.rows).zip(roles);
+        let written = inputs
+            .filter(|((_, row), role)| matches!((row, role), (Some(Row::Slice), Role::State)));
+        written.map(|((name, _), _)| name)
+    }
+
     /// Returns whether an input or an output has the axis of the steps of a scan.
     pub(crate) fn has_steps(&self, name: &Ident) -> bool {
         let Some(scan) = &self.scan else {

@@ -376,7 +376,9 @@ fn read_forward(
     diagnostics.is_doubtful |= inputs.is_none();
     let known = inputs.as_ref().map_or(&[][..], |read| &read.inputs);
     let are_right = diagnostics.len() == mistakes;
-    let returned = outputs::read(sig, known, are_right, &options, floats, diagnostics);
+    let formula = definition.kind.elementwise();
+    let of = (known, are_right);
+    let returned = outputs::read(sig, formula, of, &options, floats, diagnostics);
     // An empty body would not determine `impl Trait`.
     let is_opaque = matches!(&sig.output, ReturnType::Type(_, ty) if parameters::is_opaque(ty));
     if diagnostics.len() > mistakes && !is_opaque {

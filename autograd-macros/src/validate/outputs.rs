@@ -7,7 +7,7 @@ use super::lookalikes;
 use super::options::ForwardOptions;
 use super::parameters::is_opaque;
 use crate::diagnostics::{Diagnostics, count, did_you_mean, list};
-use crate::model::{Input, Returned, Role};
+use crate::model::{Elementwise, Input, Returned, Role};
 use crate::show::show;
 use crate::types::{
     Floats, Form, Kind, TensorType, error_of, inner_types, is_float, option_of, peel, result_of,
@@ -26,8 +26,8 @@ pub(super) struct ReadOutputs {
 /// Reads what forward returns; `None` if it is not clear what `apply` would return.
 pub(super) fn read(
     sig: &Signature,
-    inputs: &[Input],
-    are_right: bool,
+    elementwise: Option<&Elementwise>,
+    (inputs, are_right): (&[Input], bool),
     options: &ForwardOptions,
     floats: &Floats,
     diagnostics: &mut Diagnostics,
@@ -49,7 +49,8 @@ pub(super) fn read(
     let tensors: Vec<_> = tensors.collect();
     // Where a type is not what it should be, so many things were not meant.
     let may_count = diagnostics.len() == mistakes;
-    let names = counted_names(&types, inputs, may_count, options, diagnostics);
+    let of = (inputs, elementwise);
+    let names = counted_names(&types, of, may_count, options, diagnostics);
     let returns_written = types
         .iter()
         .any(|ty| matches!(floats.returned(ty), Some((found, _)) if found.form == Form::ViewMut));
@@ -166,10 +167,13 @@ fn returns_something(sig: &Signature, writes: bool, diagnostics: &mut Diagnostic
 /// #[forward(outputs(y))]
 /// //        ^^^^^^^ `y` names nothing: what forward writes to is an output already
 /// fn forward(x: ArrayViewMut1<f32>)
+/// #[custom_function(scan, outputs(y))]
+/// //                      ^^^^^^^ 1 value is named, `y`, but the scan has 2 results: the state `v` is one
+/// fn f<T: Real>(#[state] v: &mut [T], #[step] x: T) -> T
 /// ```
 fn counted_names(
     types: &[&Type],
-    inputs: &[Input],
+    (inputs, elementwise): (&[Input], Option<&Elementwise>),
     may_count: bool,
     options: &ForwardOptions,
     diagnostics: &mut Diagnostics,
@@ -199,30 +203,64 @@ fn counted_names(
     let is_certain = may_count && !options.are_doubtful && !diagnostics.is_doubtful;
     if let Some(keyword) = keyword.filter(|_| named != returned && is_certain) {
         let listed = list(names.iter().map(Ident::to_string));
-        let (message, help) = if types.is_empty() && saves.is_empty() {
-            let written = written(inputs, 0);
-            let asked = written.iter().map(|one| one.name.to_string());
-            (
-                format!("{listed} names nothing: what forward writes to is an output already"),
-                format!(
-                    "remove `{keyword}(…)`; backward functions ask for {}",
-                    list(asked)
+        let (message, help) =
+            if types.is_empty() && saves.is_empty() {
+                let written = written(inputs, 0);
+                let asked = written.iter().map(|one| one.name.to_string());
+                (
+                    format!("{listed} names nothing: what forward writes to is an output already"),
+                    format!(
+                        "remove `{keyword}(…)`; backward functions ask for {}",
+                        list(asked)
+                    ),
+                )
+            } else {
+                let named = format!("{} named, {listed}", count(named, "value"));
+                match elementwise {
+                Some(formula) => of_a_formula(formula, &named, returned),
+                None => (
+                    format!("{named}, but {} returned by forward", count(returned, "value")),
+                    "forward returns the outputs first and then what is saved, all in one tuple"
+                        .to_owned(),
                 ),
-            )
-        } else {
-            (
-                format!(
-                    "{} named, {listed}, but {} returned by forward",
-                    count(named, "value"),
-                    count(returned, "value")
-                ),
-                "forward returns the outputs first and then what is saved, all in one tuple"
-                    .to_owned(),
-            )
-        };
+            }
+            };
         diagnostics.error_with_help(keyword, &message, &help);
     }
     names
+}
+
+/// Returns what is wrong with the names of the results of a formula, and what to write.
+fn of_a_formula(formula: &Elementwise, named: &str, results: usize) -> (String, String) {
+    let states = formula.written_states();
+    let written: Vec<&Ident> = states.collect();
+    if written.is_empty() {
+        let first = match formula.scan {
+            Some(_) => ", the new states first",
+            None => "",
+        };
+        return (
+            format!("{named}, but {} returned", count(results, "value")),
+            format!("name each value that the formula returns{first}"),
+        );
+    }
+    let nouns = if written.len() == 1 {
+        ("state", "is one")
+    } else {
+        ("states", "are among them")
+    };
+    let all = list(written.iter().map(ToString::to_string));
+    let names = written.iter().map(|name| format!("last_{}", name.unraw()));
+    (
+        format!(
+            "{named}, but the scan has {results} results: the {} {all} {}",
+            nouns.0, nouns.1
+        ),
+        format!(
+            "name the last states first, {}, then the outputs of each step",
+            list(names)
+        ),
+    )
 }
 
 /// Returns the smallest number of outputs that forward must return.

@@ -15,7 +15,7 @@ mod a_gradient_of_its_own {
 mod a_list_for_each_element {
     use super::*;
     #[custom_function(scan)]
-    pub fn f<T: Real>(#[state] v: T, #[step] x: T, #[each] label: &[i64]) -> T { v + x * label.len() as f64 }
+    pub fn f<T: Real>(#[state] v: T, #[step] x: T, #[each] on: &[bool]) -> T { if on { v + x } else { v } }
 }
 
 mod a_result_that_is_another_row {
@@ -240,6 +240,12 @@ mod too_many_numbers {
     use super::*;
     #[custom_function(scan)]
     pub fn f<T: Real>(#[state] h: [T; 64], #[step] x: [T; 33]) -> [T; 64] { h.map(|h| h + x[0]) }
+}
+
+mod names_without_that_of_a_written_state {
+    use super::*;
+    #[custom_function(scan, outputs(y))]
+    pub fn f<T: Real>(#[state] v: &mut [T], #[step] x: T) -> T { v[0] = x; x }
 }
 
 fn main() {}
