@@ -290,7 +290,9 @@ fn parameters(
             if let Some(name) = name {
                 let row = match row_of(&parameter.ty, number) {
                     _ if is_slice => Some(Row::Slice),
-                    length => length.cloned().map(Row::Of),
+                    Some(length) => Some(Row::Of(length.clone())),
+                    // What was reported stands for a row, so callers have a tensor with its axis.
+                    None => row_for(&parameter.ty, number).map(|_| Row::Of(parse_quote!(1))),
                 };
                 read.differentiable
                     .push(marked("non_differentiable").is_none());

@@ -124,6 +124,7 @@ pub(super) fn role(
         let message = "a scan has no values for each element";
         let help = format!("write `#[step] {name}: {number}`, or take the list as a value");
         diagnostics.error_with_help(each.path(), message, &help);
+        diagnostics.is_doubtful = true;
     }
     let of =
         |name, diagnostics: &mut Diagnostics| on_parameter(&parameter.attrs, name, diagnostics);

@@ -147,6 +147,13 @@ mod block {
     }
 }
 
+mod row_as_a_slice {
+    use super::*;
+    #[custom_function(pairs)]
+    pub fn first<T: Real>(#[row] x: &[T], #[column] y: T) -> T { x[0] * y }
+    pub fn called(x: &Tensor2<f64>, y: &Tensor1<f64>) -> Tensor1<f64> { first(x, y) }
+}
+
 fn main() {}
 
 mod rows_and_columns {
