@@ -19,7 +19,7 @@ struct Formula<'a> {
     inputs: Vec<&'a Ident>,
     /// Its inputs that are rows, but for names that the body binds anew.
     rows: Vec<&'a Ident>,
-    /// The elementwise functions of the module, but for names that mean something else here.
+    /// The elementwise functions of the module and the formula's own, but for names that mean something else here.
     functions: Vec<&'a String>,
 }
 
@@ -53,11 +53,16 @@ pub(super) fn check(
             && !elementwise.inputs.contains(name)
             && !values.any(|value| value == *name)
     }));
+    let itself = elementwise.formula.ident.to_string();
     let formula = Formula {
         number: &elementwise.number,
         inputs,
         rows,
-        functions: functions.iter().filter(|name| !is_own(name)).collect(),
+        functions: functions
+            .iter()
+            .chain([&itself])
+            .filter(|name| !is_own(name))
+            .collect(),
     };
     let mistakes = diagnostics.len();
     formula.check(body, diagnostics);
@@ -93,6 +98,8 @@ impl Formula<'_> {
     /// #[custom_function(elementwise)]
     /// fn swish<T: Real>(x: T) -> T { x * logistic(x) }
     /// //                                 ^^^^^^^^ `logistic` is a function of tensors
+    /// fn factorial<T: Real>(x: T) -> T { if x > 1.0 { factorial(x - 1.0) * x } else { x } }
+    /// //                                              ^^^^^^^^^ `factorial` is a function of tensors
     /// ```
     fn calls_no_function_of_tensors(
         &self,
@@ -199,6 +206,8 @@ impl Formula<'_> {
     /// //                                                      ^ `2` is an integer
     /// fn whole<T: Real>(x: T) -> T { … x as i64 … }
     /// //                                 ^^ `x` is a `T`, and cannot be cast
+    /// fn entry<T: Real>(x: T, table: &[f64]) -> T { … table[x.floor() as usize] … }
+    /// //                                                              ^^ `x.floor()` is a `T`, and cannot be cast
     /// ```
     fn computes_with_floats(
         &self,
@@ -240,7 +249,6 @@ impl Formula<'_> {
                 }
             }
             [TokenTree::Ident(cast), TokenTree::Ident(ty), ..] if cast == "as" => {
-                let message = format!("`{input}` is a `{}`, and cannot be cast", self.number);
                 let help = if syn::parse2(ty.to_token_stream()).is_ok_and(|ty| is_float(&ty)) {
                     format!("write `{input}` alone: floats are computed with it")
                 } else {
@@ -248,10 +256,28 @@ impl Formula<'_> {
                         "round it, `{input}.floor()`, or compare it, `if {input} > 1.0 {{ … }}`"
                     )
                 };
-                diagnostics.error_with_help(cast, &message, &help);
+                self.is_cast(&input, cast, &help, diagnostics);
+            }
+            [
+                TokenTree::Punct(dot),
+                TokenTree::Ident(method),
+                TokenTree::Group(arguments),
+                TokenTree::Ident(cast),
+                ..,
+            ] if dot.as_char() == '.' && is_rounding(method) && cast == "as" => {
+                let rounded = format!("{input}.{method}{}", show(arguments));
+                let help = format!(
+                    "compare it, `if {input} > 1.0 {{ … }}`; a number that only chooses is a value, `k: usize`"
+                );
+                self.is_cast(&rounded, cast, &help, diagnostics);
             }
             _ => {}
         }
+    }
+
+    fn is_cast(&self, input: &str, cast: &Ident, help: &str, diagnostics: &mut Diagnostics) {
+        let message = format!("`{input}` is a `{}`, and cannot be cast", self.number);
+        diagnostics.error_with_help(cast, &message, help);
     }
 
     /// A float is compared on the right.
@@ -304,6 +330,8 @@ impl Formula<'_> {
     /// ```text
     /// fn sum<T: Real>(p: [T; 3]) -> T { let mut sum = 0.0; for k in 0..3 { sum += p[k]; } sum }
     /// //                                              ^^^ `sum` becomes a `T`
+    /// fn pair<T: Real>(x: T) -> T { let mut s = [0.0; 2]; s[0] = x; s[1] = x * x; s[0] + s[1] }
+    /// //                                         ^^^ `s` becomes a row of `T`
     /// ```
     fn adds_to_numbers(&self, after: &[TokenTree], diagnostics: &mut Diagnostics) {
         let [
@@ -311,32 +339,49 @@ impl Formula<'_> {
             TokenTree::Ident(mutable),
             TokenTree::Ident(variable),
             equals,
-            TokenTree::Literal(literal),
+            value,
             semicolon,
             rest @ ..,
         ] = after
         else {
             return;
         };
+        let Some((literal, is_row)) = first_float(value) else {
+            return;
+        };
         let is_binding = key == "let" && mutable == "mut" && is_mark(equals, '=');
-        let is_literal =
-            matches!(Lit::new(literal.clone()), Lit::Float(float) if float.suffix().is_empty());
-        if is_binding && is_literal && is_mark(semicolon, ';') && self.becomes(variable, rest) {
+        let is_bound = is_binding && is_mark(semicolon, ';');
+        // Bound again, the name may mean something else.
+        let is_one = !uses::rebinds(&rest.iter().cloned().collect(), &variable.to_string());
+        if is_bound && is_one && self.becomes(variable, is_row, rest) {
             let number = self.number;
-            let message = format!("`{variable}` becomes a `{number}`, and `{literal}` is an `f64`");
-            let help = format!("write `{number}::from({literal})`");
-            diagnostics.error_with_help(literal, &message, &help);
+            let (row, each) = if is_row {
+                ("row of ", ", and so each number of the row")
+            } else {
+                ("", "")
+            };
+            let message =
+                format!("`{variable}` becomes a {row}`{number}`, and `{literal}` is an `f64`");
+            let help = format!("write `{number}::from({literal})`{each}");
+            diagnostics.error_with_help(&literal, &message, &help);
         }
     }
 
-    /// Returns whether a variable is assigned something with an input.
-    fn becomes(&self, variable: &Ident, tokens: &[TokenTree]) -> bool {
+    /// Returns whether a variable, or an entry of it if it is a row, is assigned something with an input.
+    fn becomes(&self, variable: &Ident, is_row: bool, tokens: &[TokenTree]) -> bool {
         (0..tokens.len()).any(|place| match &tokens[place..] {
             [TokenTree::Group(block), ..] => {
                 let tokens: Vec<TokenTree> = block.stream().into_iter().collect();
-                self.becomes(variable, &tokens)
+                self.becomes(variable, is_row, &tokens)
             }
             [TokenTree::Ident(name), rest @ ..] if name == variable => {
+                let rest = match rest {
+                    [TokenTree::Group(index), rest @ ..] if is_row => {
+                        let is_index = index.delimiter() == Delimiter::Bracket;
+                        if is_index { rest } else { return false }
+                    }
+                    rest => rest,
+                };
                 let value = match rest {
                     [operator, equals, value @ ..]
                         if "+-*/".chars().any(|sign| is_mark(operator, sign))
@@ -479,6 +524,34 @@ fn calls_a_method(tokens: &TokenStream) -> bool {
         TokenTree::Group(group) => calls_a_method(&group.stream()),
         token => is_mark(&token, '.'),
     })
+}
+
+fn is_rounding(method: &Ident) -> bool {
+    ["floor", "ceil", "round", "round_ties_even"]
+        .iter()
+        .any(|known| method == known)
+}
+
+/// Returns a float without a type, or the first of a row of such and nothing else, and whether it is of a row.
+fn first_float(value: &TokenTree) -> Option<(Literal, bool)> {
+    let float = |token: &TokenTree| match token {
+        TokenTree::Literal(literal) => {
+            let is_float =
+                matches!(Lit::new(literal.clone()), Lit::Float(float) if float.suffix().is_empty());
+            is_float.then(|| literal.clone())
+        }
+        _ => None,
+    };
+    match value {
+        TokenTree::Group(row) if row.delimiter() == Delimiter::Bracket => {
+            let row: Vec<TokenTree> = row.stream().into_iter().collect();
+            let first = float(row.first()?)?;
+            let is_repeated = row.get(1).is_some_and(|token| is_mark(token, ';'));
+            let mut listed = row.iter().filter(|token| !is_mark(token, ','));
+            (is_repeated || listed.all(|token| float(token).is_some())).then_some((first, true))
+        }
+        token => Some((float(token)?, false)),
+    }
 }
 
 /// A literal beside a number must be a float.

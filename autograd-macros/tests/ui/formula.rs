@@ -54,6 +54,51 @@ mod literal_as_the_result {
     }
 }
 
+mod a_call_of_itself {
+    use super::*;
+    #[custom_function(elementwise)]
+    pub fn product<T: Real>(x: T) -> T { if x > 1.0 { product(x - 1.0) * x } else { x } }
+    #[custom_function(elementwise)]
+    pub fn right<T: Real>(x: T) -> T { if x > 1.0 { Right::formula(x - 1.0) * x } else { x } }
+}
+
+mod row_that_begins_with_literals {
+    use super::*;
+    #[custom_function(elementwise)]
+    pub fn repeated<T: Real>(x: T) -> T {
+        let mut s = [0.0; 2];
+        s[0] = x;
+        s[0] + s[1]
+    }
+    #[custom_function(elementwise)]
+    pub fn listed<T: Real>(p: [T; 2]) -> T {
+        let mut s = [0.0, 1.0];
+        for k in 0..2 {
+            s[k] += 2.0 * p[k];
+        }
+        s[0] + s[1]
+    }
+    // Those are rows of `f64`.
+    #[custom_function(elementwise)]
+    pub fn right<T: Real>(x: T, weights: [f64; 2]) -> T {
+        let mut s = [0.0; 2];
+        for (s, weight) in s.iter_mut().zip(weights) {
+            *s = 2.0 * weight;
+        }
+        s[0] = if x > 0.0 { s[0] } else { 1.0 };
+        let (knots, sum) = ([0.5, 1.5], s[0] + s[1]);
+        let mut s = [x, x * x];
+        s[1] = x * sum;
+        s[0] + s[1] * knots[1]
+    }
+}
+
+mod cast_of_a_rounded_number {
+    use super::*;
+    #[custom_function(elementwise)]
+    pub fn entry<T: Real>(x: T, table: &[f64]) -> T { x * table[x.floor() as usize] }
+}
+
 fn main() {}
 
 mod sum_that_begins_with_a_literal {
