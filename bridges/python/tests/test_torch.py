@@ -426,6 +426,7 @@ PROGRAMS = {
     "places": (lambda x: diffops.pick(x, torch.tensor([4, 0, 4])), (leaf(5),)),
     "a text": (lambda x: diffops.logarithm(x, "2"), (leaf(5, low=0.5),)),
     "a number": (lambda x: diffops.MulConstant(x, constant=3), (leaf(2, 2),)),
+    "flags": (lambda x: diffops.masked(x, [True, False, True]), (leaf(3),)),
 }
 
 

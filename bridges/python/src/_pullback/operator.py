@@ -23,6 +23,7 @@ KINDS = {
     "float": "float",
     "int": "int",
     "str": "str",
+    "Sequence[bool]": "bool[]",
     "Sequence[float]": "float[]",
     "Sequence[int]": "int[]",
 }
