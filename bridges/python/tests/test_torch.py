@@ -788,6 +788,59 @@ def test_vmap_of_indices(axes):
         torch.testing.assert_close(ours, theirs)
 
 
+def boxcox(x, power):
+    return (x**power - 1) / power
+
+
+def decaying(v, x, rate):
+    sums = []
+    for step in x.unbind():
+        v = rate * v + step
+        sums.append(v)
+    return v, torch.stack(sums)
+
+
+# With a number that is a tensor without axes, and with one for each example.
+OF_NUMBERS = {
+    "one": lambda f, x, number: torch.func.vmap(lambda x: f(x, number[0]))(x),
+    "one of each example": lambda f, x, number: torch.func.vmap(f)(x, number),
+    "of one array": lambda f, x, number: torch.func.vmap(f, in_dims=(None, 0))(x[0], number),
+    "nested": lambda f, x, number: torch.func.vmap(torch.func.vmap(f, in_dims=(0, None)), in_dims=(None, 0))(x, number),
+    "in chunks": lambda f, x, number: torch.func.vmap(f, chunk_size=2)(x, number),
+    "jacrev": lambda f, x, number: torch.func.jacrev(lambda x: f(x, number[0]))(x[0]),
+    "jacfwd": lambda f, x, number: torch.func.jacfwd(lambda x: f(x, number[0]))(x[0]),
+    "gradients": lambda f, x, number: torch.func.vmap(torch.func.jacrev(f))(x, number),
+    "hessian": lambda f, x, number: torch.func.hessian(lambda x: f(x, number[0]))(x[0]),
+    "jacfwd of jacfwd": lambda f, x, number: torch.func.jacfwd(torch.func.jacfwd(lambda x: f(x, number[0])))(x[0]),
+    "backward": lambda f, x, number: torch.autograd.grad(torch.func.vmap(f)(x, number).sin().sum(), x),
+}
+
+
+@pytest.mark.parametrize("name", OF_NUMBERS)
+def test_vmap_of_a_number_that_is_a_tensor(name):
+    x, number = leaf(3, 4, low=0.5), torch.tensor([2.0, 0.5, 3.0], dtype=torch.float64)
+    ours, theirs = (OF_NUMBERS[name](function, x, number) for function in (diffops.boxcox, boxcox))
+    torch.testing.assert_close(ours, theirs)
+    ours, theirs = (
+        OF_NUMBERS[name](lambda x, rate: scan(x.cos(), torch.stack([x, x.sin()]), rate)[1], x, number)
+        for scan in (diffops.decaying, decaying)
+    )
+    torch.testing.assert_close(ours, theirs)
+
+
+def test_vmap_of_one_number_is_one_call(runs):
+    torch.func.vmap(lambda x: diffops.boxcox(x, torch.tensor(2.0)))(torch.rand(5, 3))
+    assert runs == ["boxcox"]
+
+
+@pytest.mark.parametrize("axes", [(0, 0), (0, None), (None, 0)])
+def test_vmap_of_entries_for_each_element(axes):
+    x, keep = torch.rand(2, 3), torch.tensor([[True, False, True], [False, False, True]])
+    x, keep = (x if axes[0] == 0 else x[0]), (keep if axes[1] == 0 else keep[0])
+    ours = torch.func.vmap(lambda x, keep: diffops.masked(x, keep), in_dims=axes)(x, keep)
+    torch.testing.assert_close(ours, x * keep)
+
+
 def test_vmap_of_what_is_no_tensor():
     def program(x):
         distances, place = diffops.above_smallest(x)

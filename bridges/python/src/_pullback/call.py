@@ -71,14 +71,14 @@ class Call:
     def __init__(self, function, arguments, indices=()):
         self.function = function
         self.arguments = arguments
-        self.indices = indices  # the places of arguments that are passed after the tensors
+        self.indices = indices  # the places of values that are passed after the tensors: arrays of indices, and numbers
         self.lengths = []  # of the lists among the outputs, once the function has run
 
     def __call__(self, arrays, requires_grad, directions=()):
         arguments = self.arguments
         if self.indices:
             arguments = list(arguments)
-            for place, array in zip(self.indices, arrays[self.count :]):
+            for place, array in zip(self.indices, self.passed(arrays)):
                 arguments[place] = array
             arguments, arrays, requires_grad = tuple(arguments), self.drop(arrays), self.drop(requires_grad)
             directions = [self.drop(direction) for direction in directions]
@@ -109,12 +109,16 @@ class Call:
         """The number of tensors."""
         return sum(self.arguments[place] is not None for place in self.function.places)
 
+    def passed(self, each):
+        """Returns, from what there is for each array, what there is for the values that are passed after the tensors."""
+        return each[self.count : self.count + len(self.indices)]
+
     def drop(self, each):
-        """Returns what there is for each array without what there is for arrays of indices."""
+        """Returns what there is for each array without what there is for values that are passed."""
         return [*each[: self.count], *each[self.count + len(self.indices) :]] if self.indices else each
 
     def pad(self, each):
-        """Returns what there is for each array, with None for arrays of indices."""
+        """Returns what there is for each array, with None for values that are passed."""
         return [*each[: self.count], *[None] * len(self.indices), *each[self.count :]] if self.indices else each
 
     @property
@@ -188,7 +192,8 @@ class Tangents(Derivative):
     def of_tensors(self, each):
         """Returns what there is for each array and each output, from what there is for those of the call."""
         inputs, outputs = each
-        return [*inputs, *(one for one, is_given in zip(inputs, self.direction) if is_given)], [*outputs, *outputs]
+        direction = self.base.drop(self.direction)
+        return [*inputs, *(one for one, is_given in zip(inputs, direction) if is_given)], [*outputs, *outputs]
 
 
 class Gradients(Derivative):

@@ -75,7 +75,7 @@ def mapped(call, tensors, axes, count, run):
     """Returns the outputs for `count` examples, which are along an axis of each tensor, or None if it is the same for
     all; and the axes of examples of the outputs.
     """
-    if can_broadcast(call.base):
+    if can_broadcast(call.base, axes):
         return broadcast(call, tensors, axes, count, run)
     if count == 0:
         raise ValueError(f"{call.name}: vmap of an empty batch, so the shapes of the outputs are unknown")
@@ -89,25 +89,32 @@ def mapped(call, tensors, axes, count, run):
     return tuple(outputs), tuple(0 if isinstance(output, torch.Tensor) else None for output in outputs)
 
 
-def can_broadcast(call):
-    """Returns whether examples are another axis of elements: not if a value has an entry for each element."""
+def can_broadcast(call, axes):
+    """Returns whether examples are another axis of elements: not if a value has an entry for each element, or if it is a
+    number of each example, which the function takes once. `axes` are those of the arrays.
+    """
     function = call.function
-    values = (call.arguments[place] for place in range(len(call.arguments)) if place not in function.places)
-    of_lanes = function.elementwise or function.scan
-    return of_lanes and all(isinstance(value, (bool, int, float, str, type(None))) for value in values)
+    if not (function.elementwise or function.scan):
+        return False
+    if any(axis is not None for axis in call.passed(axes)):
+        return False
+    kinds = [kind for place, kind in enumerate(function.stubs[0]) if place not in function.places]
+    return {kind.removesuffix(" | None") for kind in kinds} <= {"bool", "float", "int", "str"}
 
 
 def broadcast(call, tensors, axes, count, run):
     """Returns the outputs of an elementwise function or of a scan by one call, in which examples are the first axis but
-    for that of steps.
+    for that of steps. Tensors for numbers are passed as they are.
     """
+    base = call.base
+    passed, tensors, axes = base.passed(tensors), base.drop(tensors), base.drop(axes)
     rows, steps = call.rows[0], call.steps[0]
     # The number of axes without those of examples, of steps and of rows.
     ranks = [
         x.ndim - (axis is not None) - has_steps - (row is not None)
         for x, axis, row, has_steps in zip(tensors, axes, rows, steps)
     ]
-    most = max(ranks[: call.base.count])
+    most = max(ranks[: base.count])
     # Derivatives have the shapes of tensors and outputs, and so these have the axis of examples.
     is_plain = isinstance(call, Call)
     aligned, shapes = [], []
@@ -121,11 +128,11 @@ def broadcast(call, tensors, axes, count, run):
             before = has_steps + 1
             x = x.reshape(*x.shape[:before], *[1] * (most - rank), *x.shape[before:])
         aligned.append(x)
-    found = run(call, aligned)
+    found, steps = run(call, [*aligned[: base.count], *passed, *aligned[base.count :]]), call.steps[1]
     if isinstance(call, Gradients):
+        shapes, steps = base.pad(shapes), base.pad(steps)
         found = [grad if grad is None else grad.reshape(shape) for grad, shape in zip(found, shapes)]
-    axes = [int(has_steps) for has_steps in call.steps[1]]
-    return tuple(found), tuple(None if output is None else axis for output, axis in zip(found, axes))
+    return tuple(found), tuple(None if output is None else int(has_steps) for output, has_steps in zip(found, steps))
 
 
 def of_gradients(call, tensors):
