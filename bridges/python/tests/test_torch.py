@@ -590,6 +590,50 @@ def test_transforms_stop_where_there_is_no_derivative():
         torch.func.jvp(lambda x: diffops.linear(x, weight), (x,), (x,))
 
 
+OF_A_NUMBER = {
+    "grad": lambda f: torch.func.grad(lambda number: f(number).sum()),
+    "vjp": lambda f: lambda number: torch.func.vjp(f, number),
+    "jvp": lambda f: lambda number: torch.func.jvp(f, (number,), (number,)),
+    "jacrev": lambda f: torch.func.jacrev(f),
+    "jacfwd": lambda f: torch.func.jacfwd(f),
+    "hessian": lambda f: torch.func.hessian(f),
+    "gradients of examples": lambda f: lambda number: torch.func.vmap(torch.func.jacrev(f))(number[None]),
+    "grad through vmap": lambda f: torch.func.grad(lambda number: torch.func.vmap(f)(number[None]).sum()),
+    "jvp through vmap": lambda f: lambda number: torch.func.jvp(torch.func.vmap(f), (number[None],), (number[None],)),
+    "dual": lambda f: lambda number: dual(f, number),
+}
+
+
+def dual(function, number):
+    with forward_ad.dual_level():
+        return function(forward_ad.make_dual(number, number))
+
+
+@pytest.mark.parametrize("name", OF_A_NUMBER)
+def test_the_derivative_by_a_number_is_an_error(name):
+    x, number = leaf(3, low=0.5).detach(), torch.tensor(2.0)
+    for function, argument in (
+        (lambda number: diffops.boxcox(x, number), "lambda"),
+        (lambda number: diffops.MulConstant(x[None], number), "constant"),
+        (lambda number: diffops.boxcox(x, (x * number).sum()), "lambda"),
+    ):
+        with pytest.raises(TypeError, match=f"`{argument}` is a value, which has no gradient, and"):
+            OF_A_NUMBER[name](function)(number)
+
+
+@pytest.mark.parametrize("transform", [torch.func.jacrev, torch.func.jacfwd])
+def test_a_detached_number_is_a_constant(transform):
+    x, number = leaf(3, low=0.5).detach(), torch.tensor(2.0, dtype=torch.float64)
+    slope = transform(lambda number: diffops.boxcox(x, number.detach()) * number)(number)
+    torch.testing.assert_close(slope, diffops.boxcox(x, 2.0))
+
+
+def test_the_derivative_by_a_number_in_a_list_is_an_error():
+    x, weight = torch.ones(3), torch.ones(2, 2)
+    with pytest.raises(TypeError, match="Penalized: `scales` is a value, which has no gradient, and"):
+        torch.func.jacfwd(lambda scale: diffops.Penalized(x, [weight], [scale, 1.0], None))(torch.tensor(2.0))
+
+
 def test_forward_mode():
     x, limit = leaf(3, 4), leaf(3, 1, low=0.5)
     for function, arguments in (

@@ -9,7 +9,7 @@ from torch._C._autograd import _get_current_graph_task_keep_graph as keeps_graph
 
 from . import connect
 from .call import Call, Gradients, folded, gradients_of, kinds_of, operators, returned, tangents_of
-from .dispatch import operated
+from .dispatch import items, operated
 
 # Without it, as in PyTorch 2.6, a call under such hooks keeps its recording: more memory, the same gradients.
 saved_tensors_hooks = getattr(torch._C._autograd, "_top_saved_tensors_default_hooks", lambda ignore_is_tracing: None)
@@ -23,6 +23,12 @@ def is_mapped(tensor):
 def in_forward_mode():
     """Returns whether tensors may have tangents."""
     return forward_ad._current_level >= 0
+
+
+def has_tangent(value):
+    # Of a tensor that `vmap` maps, the transform around it shows the tangent.
+    is_shown = isinstance(value, torch.Tensor) and not torch._C._functorch.is_batchedtensor(value)
+    return is_shown and forward_ad.unpack_dual(value).tangent is not None
 
 
 def arrays_of(call, tensors):
@@ -249,8 +255,21 @@ def untraced(function):
     return call
 
 
+def no_gradient(function, place):
+    """Returns the error for a value with a derivative that would be lost."""
+    name = function.arguments[place]
+    return TypeError(
+        f"{function.name}: `{name}` is a value, which has no gradient, and was given a tensor that is differentiated; pass "
+        f"`{name}.detach()`"
+    )
+
+
 @untraced
 def apply(call, tensors):
+    if in_forward_mode():
+        for place, argument in enumerate(call.arguments):
+            if place not in call.function.places and any(map(has_tangent, items([argument]))):
+                raise no_gradient(call.function, place)
     if torch._C._are_functorch_transforms_active():
         from . import transforms
 

@@ -8,7 +8,7 @@ import torch
 
 from .call import Call, Gradients, folded, gradients_of, kinds_of, operators, unreturned
 from .dispatch import operated
-from .torch import along, arrays_of, is_mapped, needs_operator, outputs_of, untraced
+from .torch import along, arrays_of, is_mapped, needs_operator, no_gradient, outputs_of, untraced
 
 
 class Node(torch.autograd.Function):
@@ -22,6 +22,7 @@ class Node(torch.autograd.Function):
     @staticmethod
     def setup_context(ctx, inputs, outputs):
         ctx.call, *tensors = inputs
+        refuse_gradients(ctx.call, ctx.needs_input_grad[1:])
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(*tensors)
         ctx.save_for_forward(*tensors)
@@ -40,11 +41,20 @@ class Node(torch.autograd.Function):
     @staticmethod
     @untraced
     def jvp(ctx, call, *tangents):
+        refuse_gradients(ctx.call, [tangent is not None for tangent in tangents])
         return along(ctx.call, ctx.kinds, ctx.saved_tensors, tangents, lambda call, tensors: Node.apply(call, *tensors))
 
     @staticmethod
     def vmap(info, in_dims, call, *tensors):
         return mapped(call, tensors, in_dims[1:], info.batch_size, lambda call, tensors: Node.apply(call, *tensors))
+
+
+def refuse_gradients(call, is_differentiated):
+    """Raises an error if there is a derivative by a value."""
+    base = call.base
+    for place, is_lost in zip(base.indices, base.passed(is_differentiated)):
+        if is_lost:
+            raise no_gradient(base.function, place)
 
 
 def by_operator(call, tensors):
