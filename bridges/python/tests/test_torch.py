@@ -529,6 +529,49 @@ def test_compiled_programs_stop_where_an_output_is_no_tensor():
 
 
 @quietly
+def test_compiled_programs_stop_where_a_number_is_a_tensor():
+    x = torch.tensor([1.0, 2.0, 3.0])
+    compiled = torch.compile(lambda x, number: 2 * diffops.boxcox(x, number), backend="aot_eager")
+    for number in (2.0, 1.0):
+        torch.testing.assert_close(compiled(x, torch.tensor(number)), 2 * boxcox(x, number))
+
+
+def fake(function, *arguments):
+    with FakeTensorMode() as mode:
+        return function(*map(mode.from_tensor, arguments))
+
+
+class Function(torch.nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.forward = function
+
+
+TRACED = {
+    "export": lambda f, *arguments: torch.export.export(Function(f), arguments, strict=False),
+    "make_fx": lambda f, *arguments: make_fx(f)(*arguments),
+    "make_fx of vmap": lambda f, x, value: make_fx(lambda x, value: torch.func.vmap(lambda x: f(x, value))(x))(x[None], value),
+    "fake tensors": fake,
+}
+
+
+@quietly
+@pytest.mark.parametrize("name", TRACED)
+def test_traced_programs_refuse_numbers_that_are_tensors(name):
+    x = torch.rand(3)
+    with pytest.raises(TypeError, match=r"boxcox: `lambda` is a tensor, and .*; call the program with `lambda.item\(\)`"):
+        TRACED[name](diffops.boxcox, x, torch.tensor(2.0))
+    with pytest.raises(TypeError, match=r"masked: `keep` is a tensor, and .*; call the program with `keep.tolist\(\)`"):
+        TRACED[name](diffops.masked, x, torch.tensor([True, False, True]))
+
+
+def test_traced_programs_have_the_numbers_that_they_were_made_of():
+    x, number = torch.rand(3), torch.tensor(2.0)
+    traced = make_fx(lambda x: diffops.boxcox(x, number))(x)
+    torch.testing.assert_close(traced(2 * x), boxcox(2 * x, 2.0))
+
+
+@quietly
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [

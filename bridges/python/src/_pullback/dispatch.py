@@ -10,7 +10,8 @@ from .call import Call, folded, lengths_of, operators, returned, unfolded
 functions = {}
 # What calls each on plain tensors of PyTorch.
 quick = {}
-# The places of arrays and the element type of each function, as what PyTorch 2.6 can trace.
+# The places of arrays, the element type, and the places and names of numbers and of lists of them of each function, as what
+# PyTorch 2.6 can trace.
 traced = {}
 
 
@@ -56,7 +57,13 @@ def finish():
     """Is called when `functions` has all functions of the module."""
     for name, function in functions.items():
         quick[name] = quick_of(function)
-        traced[name] = tuple(function.places), "float32" if "float32" in function.elements else "float64"
+        arrays, named = tuple(function.places), enumerate(zip(function.arguments, function.stubs[0]))
+        values = tuple(
+            (place, argument, "tolist" if kind.startswith("Sequence") else "item")
+            for place, (argument, kind) in named
+            if place not in arrays and kind != "IndexArray"
+        )
+        traced[name] = arrays, "float32" if "float32" in function.elements else "float64", values
     after("torch", define_operators)
     after("jax", register_programs)
 
@@ -104,10 +111,38 @@ def call(name, arguments):
 
 def operated(name, arguments):
     """Returns the outputs of a function by its operator. In a program that PyTorch traces, lists have the lengths of now."""
-    operator = operators[name]
+    operator, arguments = operators[name], with_numbers(name, arguments)
     if name not in lengths_of:
         return returned(operator(*arguments))
     return operator(*arguments, _lengths=list(lengths_of[name](*arguments).shape))
+
+
+def with_numbers(name, arguments):
+    """Returns the arguments with numbers, and lists of them, in place of tensors that an operator does not take. It is an
+    error, or where the program may be in parts the end of a part, if the tensor is one that the program computes.
+    """
+    tensor, found = sys.modules["torch"].Tensor, list(arguments)
+    for place, argument, method in traced[name][2]:
+        if isinstance(found[place], tensor):
+            found[place] = None if is_traced() else known(found[place])
+            if found[place] is None:
+                raise TypeError(
+                    f"{name}: `{argument}` is a tensor, and a program that PyTorch traces needs its value; call the "
+                    f"program with `{argument}.{method}()`"
+                )
+    return found
+
+
+def known(tensor):
+    """Returns the number or the list of a tensor; None while PyTorch traces what it has, and if its gradient would be lost."""
+    if tensor.requires_grad:
+        return None
+    try:
+        # `tolist` does not see that a tensor is an argument of the program.
+        found = [number.item() for number in tensor] if tensor.ndim else tensor.item()
+    except RuntimeError:
+        return None
+    return found if all(isinstance(item, (bool, int, float)) for item in items([found])) else None
 
 
 settings = {"half_precision": True}
@@ -135,7 +170,7 @@ def halves(torch, name, arguments):
     """
     if not settings["half_precision"]:
         return None
-    places, element = traced[name]
+    places, element, _ = traced[name]
     tensors = items([arguments[place] for place in places])
     kinds = {tensor.dtype for tensor in tensors if isinstance(tensor, torch.Tensor)}
     is_narrow = element == "float64" and torch.float32 in kinds and torch.is_autocast_enabled("cpu")
@@ -146,7 +181,7 @@ def widened(torch, name, arguments):
     """Returns the arguments with tensors of 32 bits for those of 16, or with 64 bits for both if the function has only
     those.
     """
-    places, element = traced[name]
+    places, element, _ = traced[name]
     kind = getattr(torch, element)
     narrow = (torch.float16, torch.bfloat16) if element == "float32" else (torch.float16, torch.bfloat16, torch.float32)
 

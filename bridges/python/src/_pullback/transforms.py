@@ -7,7 +7,7 @@ gradient, which runs the function again.
 import torch
 
 from .call import Call, Gradients, folded, gradients_of, kinds_of, operators, unreturned
-from .dispatch import operated
+from .dispatch import operated, with_numbers
 from .torch import along, arrays_of, is_mapped, needs_operator, no_gradient, outputs_of, untraced
 
 
@@ -70,7 +70,7 @@ def by_operator(call, tensors):
     ]
     for place in of.indices:
         arguments[place] = next(given)
-    arguments = folded(of.function, arguments)
+    arguments = with_numbers(call.name, folded(of.function, arguments))
     if call is of:
         outputs, lengths = unreturned(call.function, operated(call.name, arguments))
         call.set_lengths(lengths)
