@@ -142,6 +142,13 @@ def test_compiled_functions_take_lists_of_all_lengths():
     assert compiled(half[0], [half[1]], half[2]).dtype == torch.float16
 
 
+def test_compiled_transforms_of_lists_warn_of_nothing(recwarn):
+    x, parts, weights = torch.rand(2, 3), [torch.rand(3)], torch.rand(1)
+    compiled = torch.compile(torch.func.vmap(lambda x: diffops.blend(x, parts, weights)), backend="aot_eager")
+    torch.testing.assert_close(compiled(x), blend(x, parts, weights))
+    assert not [warning for warning in recwarn if "lru_cache" in str(warning.message)]
+
+
 @quietly
 def test_one_program_is_for_all_lengths_of_axes():
     graphs = []

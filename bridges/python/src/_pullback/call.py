@@ -42,6 +42,10 @@ def unfolded(function, arguments):
     return expanded(function, tuple(lengths)), tuple(flat)
 
 
+# `torch.compile` would warn of the cache of `expanded`.
+unfolded._torchdynamo_disable = True
+
+
 def folded(function, each):
     """Returns what there is for each argument of an expanded function with lists for its lists."""
     each = iter(each)
