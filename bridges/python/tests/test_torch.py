@@ -942,6 +942,43 @@ def test_vmap_of_what_is_no_tensor():
         torch.func.vmap(program)(x[:0])
 
 
+def zeros(*shape):
+    return torch.zeros(shape, dtype=torch.float64)
+
+
+# The outputs of no examples have the shapes of this one.
+NO_EXAMPLES = {
+    "a number": (lambda x: diffops.windows(x, 3, 2), (zeros(7),)),
+    "a number that is a tensor": (lambda x: diffops.windows(x, torch.tensor(3), 2), (zeros(7),)),
+    "leading axes": (diffops.affine, (zeros(2, 3, 4), zeros(5, 4), zeros(5))),
+    "several outputs": (diffops.rows, (zeros(4, 3), torch.tensor([1, 3]))),
+    "a list": (lambda x, y: diffops.blend(x, [y, y], zeros(2)), (zeros(3), zeros(3))),
+    "a number of each example": (diffops.boxcox, (zeros(3), zeros())),
+    "gradients": (torch.func.grad(lambda *x: diffops.affine(*x).sum(), argnums=(0, 1, 2)), (zeros(2, 4), zeros(5, 4), zeros(5))),
+    "a Jacobian": (torch.func.jacrev(lambda x: diffops.windows(x, 3, 2)), (zeros(7),)),
+    "a map": (torch.func.vmap(diffops.centered), (zeros(2, 3, 2),)),
+}
+
+
+@pytest.mark.parametrize("name", NO_EXAMPLES)
+def test_vmap_of_no_examples(name):
+    function, example = NO_EXAMPLES[name]
+    outputs = torch.func.vmap(function)(*[x.new_zeros(0, *x.shape) for x in example])
+    outputs, expected = ([found] if isinstance(found, torch.Tensor) else found for found in (outputs, function(*example)))
+    assert [(x.shape, x.dtype) for x in outputs] == [((0, *x.shape), x.dtype) for x in expected]
+
+
+def test_vmap_of_no_examples_has_gradients():
+    weight = leaf(5, 4)
+    torch.func.vmap(lambda x: diffops.affine(x, weight, None))(zeros(0, 2, 4)).sum().backward()
+    assert not weight.grad.any()
+
+
+def test_vmap_of_no_examples_does_not_know_lengths_of_each_example():
+    with pytest.raises(ValueError, match="windows: vmap of an empty batch, so the shapes of the outputs are unknown"):
+        torch.func.vmap(lambda x, k: diffops.windows(x, k, 2))(zeros(0, 7), torch.ones(0, dtype=torch.int64))
+
+
 @quietly
 def test_transforms_are_compiled_around_it():
     x, limit = leaf(3, 4).detach(), leaf(3, 1, low=0.5).detach()

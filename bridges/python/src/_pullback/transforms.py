@@ -6,8 +6,10 @@ gradient, which runs the function again.
 
 import torch
 
-from .call import Call, Gradients, folded, gradients_of, kinds_of, operators, unreturned
+from .call import Call, Gradients, Tangents, folded, gradients_of, kinds_of, operators, unreturned
 from .dispatch import operated, with_numbers
+from .operator import dtype
+from .shapes import of_outputs
 from .torch import along, arrays_of, is_mapped, needs_operator, no_gradient, outputs_of, untraced
 
 
@@ -88,7 +90,7 @@ def mapped(call, tensors, axes, count, run):
     if can_broadcast(call.base, axes):
         return broadcast(call, tensors, axes, count, run)
     if count == 0:
-        raise ValueError(f"{call.name}: vmap of an empty batch, so the shapes of the outputs are unknown")
+        return of_no_examples(call, tensors, axes)
 
     def example(index):
         pairs = zip(tensors, axes)
@@ -97,6 +99,42 @@ def mapped(call, tensors, axes, count, run):
     examples = zip(*[example(index) for index in range(count)])
     outputs = [joined(call.name, each) for each in examples]
     return tuple(outputs), tuple(0 if isinstance(output, torch.Tensor) else None for output in outputs)
+
+
+def of_no_examples(call, tensors, axes):
+    """Returns the outputs for no examples, of the shapes that the function declares."""
+    one = [x if axis is None else x.new_empty(x.shape[:axis] + x.shape[axis + 1 :]) for x, axis in zip(tensors, axes)]
+    base = call.base
+    for place in range(base.count, base.count + len(base.indices)):
+        if axes[place] is not None and one[place].ndim == 0:
+            one[place] = None  # There is no number.
+    known = kinds_of_outputs(call, one)
+    if known is None:
+        raise ValueError(f"{call.name}: vmap of an empty batch, so the shapes of the outputs are unknown")
+    # Each output depends on all tensors, as it does for other batches.
+    zero = sum(x.sum() for x in tensors if x.is_floating_point())
+    found = [kind and torch.zeros((0, *kind[0]), dtype=getattr(torch, kind[1])) for kind in known]
+    found = [x + zero if x is not None and x.is_floating_point() else x for x in found]
+    return tuple(found), tuple(None if x is None else 0 for x in found)
+
+
+def kinds_of_outputs(call, tensors):
+    """Returns the shape and the element type of each output of a call, None for a gradient that is not needed; None if only
+    a run can show them.
+    """
+    if isinstance(call, Gradients):
+        inputs = zip(tensors[: call.inputs], call.needed)
+        return [(x.shape, dtype(x)) if is_needed else None for x, is_needed in inputs]
+    if isinstance(call, Tangents):
+        found, kinds = kinds_of_outputs(call.call, tensors[: len(call.direction)]), call.call.differentiable
+        return found and [*found, *(one for one, kind in zip(found, kinds) if kind is not None)]
+    if not {kind for kind, _ in call.function.stubs[1]} <= {"Array", "IndexArray"}:
+        return None
+    values = list(call.arguments)
+    for place, value in zip(call.indices, call.passed(tensors)):
+        values[place] = value
+    call, tensors = Call(call.function, values), tensors[: call.count]
+    return of_outputs(call, tensors, dtype, torch.broadcast_shapes, torch._check_value)
 
 
 def can_broadcast(call, axes):
