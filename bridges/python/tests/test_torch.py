@@ -476,6 +476,14 @@ def test_operators_are_what_pytorch_expects():
     torch.library.opcheck(torch.ops.diffops.squash_gradients.default, (x.detach(), limit.detach(), *grads))
 
 
+def test_operators_return_lists_and_have_no_defaults():
+    x, factor = torch.tensor([1.0, 3.0]), 2.0
+    (y,) = torch.ops.diffops.boxcox(x, lambda_=factor)
+    torch.testing.assert_close(y, diffops.boxcox(x, lambda_=factor))
+    with pytest.raises(RuntimeError, match="lookup\\(\\) is missing value for argument 'factor'"):
+        torch.ops.diffops.lookup(x.double(), torch.tensor([[1]]), torch.tensor([[True]]))
+
+
 @quietly
 def test_exported_programs_call_it():
     class Squash(torch.nn.Module):
