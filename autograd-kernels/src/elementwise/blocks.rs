@@ -95,35 +95,35 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: 
             Evaluation::Partials { order } if const { Self::IS_REPLAYED } => {
                 self.replayed(order, kept, inputs, results);
             }
-            Evaluation::Partials { order: 1 } if const { Self::DUAL > 0 } => match wanted {
-                Wanted::Group(index) if const { I > 1 } => {
+            Evaluation::Partials { order: 1 } if const { Self::COMPILED > 0 } => match wanted {
+                Wanted::Group(index) if const { I > 1 && Self::HAS_GROUPS } => {
                     self.group::<T, First, true>(index, first, inputs, results);
                 }
                 _ => {
-                    if const { I <= MOST_AT_ONCE } {
+                    if const { Self::ARE_ALL_AT_ONCE } {
                         self.one::<T, First, AllInputs, I>(first, inputs, results);
                     }
                 }
             },
-            Evaluation::Partials { order: 2 } if const { Self::DUAL > 1 } => match wanted {
-                Wanted::Group(index) if const { has_rows(F::INPUTS) } => {
+            Evaluation::Partials { order: 2 } if const { Self::COMPILED > 1 } => match wanted {
+                Wanted::Group(index) if const { has_rows(F::INPUTS) && Self::HAS_GROUPS } => {
                     self.group::<T, Second, false>(index, first, inputs, results);
                 }
-                Wanted::Inputs if const { I <= MOST_AT_ONCE } => {
+                Wanted::Inputs if const { Self::ARE_ALL_AT_ONCE } => {
                     self.one::<T, Second, AllInputs, I>(first, inputs, results);
                 }
                 _ => {
-                    if const { I <= MOST_AT_ONCE } {
+                    if const { Self::ARE_ALL_AT_ONCE } {
                         self.each::<T, Second, AllInputs, I>(first, inputs, results);
                     }
                 }
             },
-            Evaluation::Partials { order: 3 } if const { Self::DUAL > 2 } => match wanted {
-                Wanted::Group(index) if const { has_rows(F::INPUTS) } => {
+            Evaluation::Partials { order: 3 } if const { Self::COMPILED > 2 } => match wanted {
+                Wanted::Group(index) if const { has_rows(F::INPUTS) && Self::HAS_GROUPS } => {
                     self.group::<T, Third, false>(index, first, inputs, results);
                 }
                 _ => {
-                    if const { I <= MOST_AT_ONCE } {
+                    if const { Self::ARE_ALL_AT_ONCE } {
                         self.each::<T, Third, AllInputs, I>(first, inputs, results);
                     }
                 }
@@ -134,8 +134,12 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: 
         }
     }
 
-    fn is_replayed(&self) -> bool {
-        Self::IS_REPLAYED
+    fn most_groups(&self) -> usize {
+        match (Self::HAS_GROUPS, F::IS_REVERSED) {
+            (false, _) => 0,
+            (true, true) => 1,
+            (true, false) => usize::MAX,
+        }
     }
 
     fn faster(&self) -> Option<&'static Faster> {
@@ -175,12 +179,12 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: 
                 add_partials(formula, kept, tile);
             }
             (Evaluation::Partials { order: 1 }, Wanted::Group(index))
-                if const { F::IS_SUMMED && Self::DUAL > 0 && I > 1 } =>
+                if const { F::IS_SUMMED && Self::COMPILED > 0 && I > 1 && Self::HAS_GROUPS } =>
             {
                 of_group::<F, _, I, O>(index, TileWork(formula, tile));
             }
             (Evaluation::Partials { order: 1 }, _)
-                if const { F::IS_SUMMED && Self::DUAL > 0 && I <= MOST_AT_ONCE } =>
+                if const { F::IS_SUMMED && Self::COMPILED > 0 && Self::ARE_ALL_AT_ONCE } =>
             {
                 let all = TileLoop::<_, _, PartialsOf<AllInputs>, I, O, I>::new(formula, tile);
                 compiled(all);
@@ -198,11 +202,17 @@ impl<F: Formula<I, O>, const I: usize, const O: usize, const ORDER: usize> Block
         } else {
             MOST_DUAL
         };
-        (I > most || !F::IS_WRITTEN_OUT) && size_of::<F::Entries>() == 0
+        (I > most || !F::IS_WRITTEN_OUT) && size_of::<F::Entries>() == 0 && !F::IS_REVERSED
     };
 
-    /// The highest order of derivatives that dual numbers compute.
-    const DUAL: usize = if Self::IS_REPLAYED { 0 } else { ORDER };
+    /// Whether one loop computes the derivatives with respect to all inputs.
+    const ARE_ALL_AT_ONCE: bool = I <= MOST_AT_ONCE || F::IS_REVERSED;
+
+    /// Whether there are loops for groups of the inputs. Of many in reverse, a program would take long to compile.
+    const HAS_GROUPS: bool = !Self::IS_REPLAYED && (I <= MOST_AT_ONCE || !F::IS_REVERSED);
+
+    /// The highest order of derivatives that compiled loops compute.
+    const COMPILED: usize = if Self::IS_REPLAYED { 0 } else { ORDER };
 
     /// Writes the derivatives of an order that are wanted, by a replay.
     fn replayed<T: Element>(

@@ -272,7 +272,8 @@ pub(super) fn cycled(items: [&'static [Item]; 2]) -> impl Iterator<Item = Item> 
 }
 
 /// Returns the results that each run of the loops computes: one run for all, or one for each group of inputs that are
-/// wanted. A loop for all is faster than several, since one more derivative costs less than the formula again.
+/// wanted. A loop for all is faster than several, since one more derivative costs less than the formula again; in reverse, it
+/// is faster than two.
 pub(super) fn runs<T: Element>(
     function: &dyn Loops<T>,
     evaluation: Evaluation,
@@ -282,9 +283,6 @@ pub(super) fn runs<T: Element>(
     let Evaluation::Partials { order } = evaluation else {
         return vec![Wanted::All];
     };
-    if function.is_replayed() {
-        return vec![Wanted::All];
-    }
     let (own, outputs) = (function.inputs(), function.outputs());
     let (count, width) = (own.len(), own.len() + outputs.len());
     let is_wanted = |input: &usize| {
@@ -305,7 +303,9 @@ pub(super) fn runs<T: Element>(
         if of_gradients.any(|place| wanted[place]) && groups.first() != Some(&0) {
             groups.insert(0, 0);
         }
-        return groups.into_iter().map(Wanted::Group).collect();
+        if groups.len() <= function.most_groups() {
+            return groups.into_iter().map(Wanted::Group).collect();
+        }
     }
     let is_of_inputs = order == 2
         && !wanted[count..].contains(&true)

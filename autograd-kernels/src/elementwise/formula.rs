@@ -36,6 +36,9 @@ pub trait Formula<const I: usize, const O: usize>: Send + Sync {
     /// Whether the compiler makes vector code of its values: it calls no functions, and has no loops.
     const IS_VECTOR_CODE: bool = true;
 
+    /// Whether it has its derivatives in reverse, as [`Self::pulled_back`].
+    const IS_REVERSED: bool = false;
+
     /// Whether the inputs are angles, of which the formula has the sine or the cosine: loops may then tell the compiler
     /// that they are not large.
     const OF_ANGLE: bool = false;
@@ -52,6 +55,21 @@ pub trait Formula<const I: usize, const O: usize>: Send + Sync {
     fn at<R: Real>(&self, entries: &Self::Entries, at: Place, inputs: [R; I]) -> [R; O]
     where
         f64: Literal<R>;
+
+    /// Returns Σₖ gₖ ∂fₖ with respect to each input, and the outputs: in reverse if [`Self::IS_REVERSED`].
+    #[inline(always)]
+    fn pulled_back<R: Real>(
+        &self,
+        entries: &Self::Entries,
+        at: Place,
+        inputs: [R; I],
+        gradients: [R; O],
+    ) -> ([R; I], [R; O])
+    where
+        f64: Literal<R>,
+    {
+        pulled_back(self, entries, at, inputs, gradients, [false; I])
+    }
 
     /// Calls `note` with the name and the length of each list that has an entry for each element.
     fn list_entries(&self, _note: &mut dyn FnMut(&'static str, usize)) {}
@@ -145,7 +163,7 @@ pub fn list_value<V>(_value: &V, note: &mut dyn FnMut(&'static str, usize)) {
 /// Returns Σₖ gₖ ∂fₖ with respect to each input that is not `held`, and the outputs.
 #[doc(hidden)]
 #[inline(always)]
-pub fn pulled_back<F: Formula<I, O>, R: Real, const I: usize, const O: usize>(
+pub fn pulled_back<F: Formula<I, O> + ?Sized, R: Real, const I: usize, const O: usize>(
     formula: &F,
     entries: &F::Entries,
     at: Place,

@@ -28,6 +28,9 @@ impl Variables for AllInputs {
     }
 }
 
+/// The partial derivatives of a pairing with respect to `I` inputs, and the `O` outputs, as numbers of some components.
+pub(crate) type PulledBack<C, const I: usize, const O: usize> = ([C; I], [C; O]);
+
 /// The order of derivatives: at order n, the pairing has been differentiated along n − 1 directions.
 pub(crate) trait Order {
     /// The components of a number.
@@ -45,6 +48,18 @@ pub(crate) trait Order {
         at: Place,
         inputs: [Self::Of<R>; I],
     ) -> [Self::Of<R>; O]
+    where
+        f64: Literal<R>;
+
+    /// Computes Σₖ gₖ ∂fₖ with respect to each input of a formula, and its outputs, of numbers with these components. Some of
+    /// several inputs and gradients may have no direction.
+    fn pulled_back<R: Real, F: Formula<I, O>, const I: usize, const O: usize>(
+        formula: &F,
+        entries: &F::Entries,
+        at: Place,
+        inputs: [Self::Of<R>; I],
+        gradients: [Self::Of<R>; O],
+    ) -> PulledBack<Self::Of<R>, I, O>
     where
         f64: Literal<R>;
 
@@ -95,6 +110,38 @@ macro_rules! orders {
                     outputs[output] = $components(results[output]);
                 });
                 outputs
+            }
+
+            #[inline(always)]
+            fn pulled_back<R: Real, F: Formula<I, O>, const I: usize, const O: usize>(
+                formula: &F,
+                entries: &F::Entries,
+                at: Place,
+                inputs: [[R; $count]; I],
+                gradients: [[R; $count]; O],
+            ) -> PulledBack<[R; $count], I, O>
+            where
+                f64: Literal<R>,
+            {
+                let zero = R::from(0.0);
+                let mut numbers = [$number([zero; $count], true); I];
+                each!(input < I => {
+                    numbers[input] = $number(inputs[input], true);
+                });
+                let mut of_outputs = [$number([zero; $count], true); O];
+                each!(output < O => {
+                    of_outputs[output] = $number(gradients[output], true);
+                });
+                let (sums, results) =
+                    formula.pulled_back::<$Number>(entries, at, numbers, of_outputs);
+                let (mut partials, mut outputs) = ([[zero; $count]; I], [[zero; $count]; O]);
+                each!(input < I => {
+                    partials[input] = $components(sums[input]);
+                });
+                each!(output < O => {
+                    outputs[output] = $components(results[output]);
+                });
+                (partials, outputs)
             }
 
             fn step<R: Real, F: SliceFormula>(

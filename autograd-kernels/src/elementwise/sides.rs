@@ -99,6 +99,22 @@ impl<T: Element, F: Formula<I, O>, V: Variables, const I: usize, const O: usize,
         inputs: [T::Number; I],
         gradients: [T::Number; O],
     ) -> [T::Number; N] {
+        let mut partials = [T::Number::from(0.0); N];
+        if const { F::IS_REVERSED } {
+            let zero = Dual::<T::Number, 0>::constant(T::Number::from(0.0));
+            let (mut numbers, mut of_outputs) = ([zero; I], [zero; O]);
+            each!(input < I => {
+                numbers[input] = Dual::constant(inputs[input]);
+            });
+            each!(output < O => {
+                of_outputs[output] = Dual::constant(gradients[output]);
+            });
+            let (sums, _) = formula.pulled_back(entries, Place(0), numbers, of_outputs);
+            each!(variable < N => {
+                partials[variable] = sums[V::START + variable].value;
+            });
+            return partials;
+        }
         let mut numbers = [Dual::<T::Number, N>::constant(T::Number::from(0.0)); I];
         each!(input < I => {
             numbers[input] = match V::place(input) {
@@ -114,7 +130,6 @@ impl<T: Element, F: Formula<I, O>, V: Variables, const I: usize, const O: usize,
                 sums[variable].add(product, results[output].has(variable));
             });
         });
-        let mut partials = [T::Number::from(0.0); N];
         each!(variable < N => {
             partials[variable] = sums[variable].sum();
         });

@@ -473,6 +473,9 @@ where
             gradients.as_mut()[component] = part.of::<T, O>(&inputs[count..], of_outputs);
         }
         let (formula, x, gradients) = (self.formula, x.as_ref(), gradients.as_ref());
+        if const { F::IS_REVERSED } {
+            return self.reversed(part, x, gradients, sink);
+        }
         // A derivative along the only direction of the only input is that direction times a slope. The slope has the
         // same factors as the partial derivatives, which are then computed once.
         let is_factor = const { I == 1 && D::COUNT == 2 };
@@ -525,6 +528,65 @@ where
                 if !ALONE && V::START == 0 && others > 0 {
                     each!(output < O => {
                         let derivative = outputs[output].as_ref()[others].value;
+                        sink.put(component, N + output, at, derivative.element());
+                    });
+                }
+            });
+        }
+    }
+}
+
+impl<T, F, D, V, const I: usize, const O: usize, const N: usize, const ALONE: bool>
+    PartialWork<'_, T, F, D, V, I, O, N, ALONE>
+where
+    T: Element,
+    F: Formula<I, O>,
+    D: Order,
+    V: Variables,
+{
+    /// Computes the partial derivatives in reverse, of inputs and gradients with these components.
+    #[inline(always)]
+    fn reversed(
+        &self,
+        part: Part,
+        x: &[[Input<'_, T>; I]],
+        gradients: &[[Input<'_, T>; O]],
+        mut sink: impl Sink<T>,
+    ) {
+        let of_inputs = const { spots::<I>(F::INPUTS, F::OF_PAIRS) };
+        let of_outputs = const { spots::<O>(F::OUTPUTS, F::OF_PAIRS) };
+        let entries = self.formula.entries(part.elements(self.first));
+        for at in part.places() {
+            let zero = Dual::<T::Number, 0>::constant(T::Number::from(0.0));
+            let (mut numbers, mut of_results) = ([D::filled(zero); I], [D::filled(zero); O]);
+            each!(component < D::COUNT => {
+                each!(input < I => {
+                    // SAFETY: a place of this part.
+                    #[expect(unsafe_code, reason = "see above")]
+                    let value = unsafe { x[component][input].of_row(at, of_inputs[input]) };
+                    numbers[input].as_mut()[component] = Dual::constant(T::Number::of(value));
+                });
+                if component == 0 || !ALONE {
+                    each!(output < O => {
+                        // SAFETY: a place of this part.
+                        #[expect(unsafe_code, reason = "see above")]
+                        let value =
+                            unsafe { gradients[component][output].of_row(at, of_outputs[output]) };
+                        of_results[output].as_mut()[component] = Dual::constant(T::Number::of(value));
+                    });
+                }
+            });
+            let (sums, results) = D::pulled_back(self.formula, &entries, at, numbers, of_results);
+            each!(component < if ALONE { 1 } else { D::COUNT } => {
+                let others = D::COUNT - 1 - component;
+                each!(variable < N => {
+                    let sum = sums[V::START + variable].as_ref()[others];
+                    sink.put(component, variable, at, sum.value.element());
+                });
+                // As above.
+                if !ALONE && V::START == 0 && others > 0 {
+                    each!(output < O => {
+                        let derivative = results[output].as_ref()[others].value;
                         sink.put(component, N + output, at, derivative.element());
                     });
                 }

@@ -14,6 +14,7 @@ use crate::element::real::Real;
 use crate::elementwise::Formula;
 use crate::elementwise::dual::Dual;
 use crate::elementwise::each::each;
+use crate::elementwise::entries::Place;
 use crate::elementwise::evaluation::BLOCK;
 use crate::elementwise::order::Order;
 use crate::elementwise::terms::Terms;
@@ -219,48 +220,39 @@ where
         &self,
         sums: &mut Derivatives<T, D, I, S>,
     ) {
-        let (x, gradients) = (self.inputs.as_ref(), self.gradients.as_ref());
-        let zero = Dual::<T::Number, N>::constant(T::Number::from(0.0));
         let entries = self.formula.entries(self.lanes.elements());
         for at in self.lanes.places() {
-            let mut numbers = [D::filled(zero); I];
-            each!(input < I => {
-                each!(component < D::COUNT => {
+            let zero = D::filled(T::Number::from(0.0));
+            let (mut x, mut of_results) = ([zero; I], [zero; O]);
+            each!(component < D::COUNT => {
+                each!(input < I => {
                     // SAFETY: a place of this block; the input has one for each.
                     #[expect(unsafe_code, reason = "see `Input`")]
-                    let value = T::Number::of(unsafe { x[component][input].at(at) });
-                    numbers[input].as_mut()[component] = match V::place(input) {
-                        Some(place) if component == 0 => Dual::variable(value, place),
-                        _ => Dual::constant(value),
-                    };
+                    let value = unsafe { self.inputs.as_ref()[component][input].at(at) };
+                    x[input].as_mut()[component] = T::Number::of(value);
                 });
-            });
-            let mut of_results = D::filled([T::Number::from(0.0); O]);
-            each!(result < O => {
-                each!(component < D::COUNT => {
+                each!(result < O => {
                     // SAFETY: as above.
                     #[expect(unsafe_code, reason = "see `Input`")]
                     let value = unsafe {
                         if result < S {
                             *sums.adjoints.as_ref()[component][result].get_unchecked(at.0)
                         } else {
-                            gradients[component][result].at(at)
+                            self.gradients.as_ref()[component][result].at(at)
                         }
                     };
-                    of_results.as_mut()[component][result] = T::Number::of(value);
+                    of_results[result].as_mut()[component] = T::Number::of(value);
                 });
             });
-            let computed = D::call(self.formula, &entries, at, numbers);
+            let found = if const { F::IS_REVERSED } {
+                self.reversed(&entries, at, x, of_results)
+            } else {
+                self.dual::<V, N>(&entries, at, x, of_results)
+            };
             each!(input < I => {
-                if let Some(variable) = V::place(input) {
+                if V::place(input).is_some() {
                     each!(component < D::COUNT => {
-                        let sum = contracted::<_, D, N, O>(
-                            &computed,
-                            of_results.as_ref(),
-                            component,
-                            variable,
-                        );
-                        let sum = sum.element();
+                        let sum = found[input].as_ref()[component].element();
                         if input < S {
                             replace(&mut sums.adjoints.as_mut()[component][input], at, sum);
                         } else if input < S + X {
@@ -278,13 +270,76 @@ where
             });
         }
     }
+
+    /// Computes Σₖ gₖ ∂fₖ with respect to each input, in reverse.
+    #[inline(always)]
+    fn reversed(
+        &self,
+        entries: &F::Entries,
+        at: Place,
+        x: [D::Of<T::Number>; I],
+        gradients: [D::Of<T::Number>; O],
+    ) -> [D::Of<T::Number>; I] {
+        let zero = D::filled(Dual::<T::Number, 0>::constant(T::Number::from(0.0)));
+        let (mut numbers, mut of_results) = ([zero; I], [zero; O]);
+        each!(component < D::COUNT => {
+            each!(input < I => {
+                numbers[input].as_mut()[component] = Dual::constant(x[input].as_ref()[component]);
+            });
+            each!(result < O => {
+                let gradient = gradients[result].as_ref()[component];
+                of_results[result].as_mut()[component] = Dual::constant(gradient);
+            });
+        });
+        let (sums, _) = D::pulled_back(self.formula, entries, at, numbers, of_results);
+        let mut found = [D::filled(T::Number::from(0.0)); I];
+        each!(component < D::COUNT => {
+            each!(input < I => {
+                found[input].as_mut()[component] = sums[input].as_ref()[component].value;
+            });
+        });
+        found
+    }
+
+    /// Computes the same by dual numbers, with respect to the variables.
+    #[inline(always)]
+    fn dual<V: Variables, const N: usize>(
+        &self,
+        entries: &F::Entries,
+        at: Place,
+        x: [D::Of<T::Number>; I],
+        gradients: [D::Of<T::Number>; O],
+    ) -> [D::Of<T::Number>; I] {
+        let zero = Dual::<T::Number, N>::constant(T::Number::from(0.0));
+        let mut numbers = [D::filled(zero); I];
+        each!(input < I => {
+            each!(component < D::COUNT => {
+                let value = x[input].as_ref()[component];
+                numbers[input].as_mut()[component] = match V::place(input) {
+                    Some(place) if component == 0 => Dual::variable(value, place),
+                    _ => Dual::constant(value),
+                };
+            });
+        });
+        let computed = D::call(self.formula, entries, at, numbers);
+        let mut found = [D::filled(T::Number::from(0.0)); I];
+        each!(input < I => {
+            if let Some(variable) = V::place(input) {
+                each!(component < D::COUNT => {
+                    found[input].as_mut()[component] =
+                        contracted::<_, D, N, O>(&computed, &gradients, component, variable);
+                });
+            }
+        });
+        found
+    }
 }
 
 /// Returns the component `of_sum` of Σₖ gₖ ∂fₖ, along one variable.
 #[inline(always)]
 fn contracted<B: Real, D: Order, const N: usize, const O: usize>(
     computed: &[D::Of<Dual<B, N>>; O],
-    gradients: &[[B; O]],
+    gradients: &[D::Of<B>; O],
     of_sum: usize,
     variable: usize,
 ) -> B {
@@ -293,7 +348,7 @@ fn contracted<B: Real, D: Order, const N: usize, const O: usize>(
         each!(of_gradient < D::COUNT => {
             if of_gradient & !of_sum == 0 {
                 let slopes = &computed[result].as_ref()[of_sum ^ of_gradient];
-                let gradient = gradients[of_gradient][result];
+                let gradient = gradients[result].as_ref()[of_gradient];
                 let product = gradient * slopes.signed(variable);
                 // The direction may be missing for some inputs: then no slope makes NaN of it.
                 let vanishes = of_gradient > 0 && gradient == 0.0;

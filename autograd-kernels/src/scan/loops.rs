@@ -67,11 +67,11 @@ pub trait ScanLoops<T: Element>: Send + Sync + sealed::Sealed {
 
     /// Computes some steps, of numbers with the components of an order. Writes all elements of the results that there
     /// are.
-    fn forward(&self, order: usize, steps: Forward<'_, '_, T>);
+    fn forward_steps(&self, order: usize, steps: Forward<'_, '_, T>);
 
     /// Computes the adjoints before some steps, of numbers with the components of an order, and the derivatives with
     /// respect to the numbers of each step and to the shared ones. Writes all elements of the results that there are.
-    fn backward(&self, order: usize, steps: Backward<'_, '_, T>);
+    fn backward_steps(&self, order: usize, steps: Backward<'_, '_, T>);
 }
 
 /// Returns how many items have so many numbers.
@@ -119,6 +119,9 @@ where
 impl<F: Formula<I, O>, const I: usize, const O: usize, const S: usize, const X: usize>
     Scans<F, I, O, S, X>
 {
+    const IS_FORWARD_REPLAYED: bool = I > MOST_AT_ONCE && !F::IS_REVERSED;
+    const IS_BACKWARD_REPLAYED: bool = I > MOST_DUAL && !F::IS_REVERSED;
+
     fn as_slices(&self) -> SliceScans<Fixed<'_, F, I, O, S>> {
         let states = leading(F::OUTPUTS, S);
         let items = (states, leading(&F::INPUTS[states..], X));
@@ -147,7 +150,7 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const S: usiz
     }
 
     fn are_replayed(&self) -> [bool; 2] {
-        [MOST_AT_ONCE, MOST_DUAL].map(|most| I > most)
+        [Self::IS_FORWARD_REPLAYED, Self::IS_BACKWARD_REPLAYED]
     }
 
     fn order(&self) -> usize {
@@ -158,9 +161,9 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const S: usiz
         self.0.list_values(note);
     }
 
-    fn forward(&self, order: usize, steps: Forward<'_, '_, T>) {
-        if const { I > MOST_AT_ONCE } {
-            return self.as_slices().forward(order, steps);
+    fn forward_steps(&self, order: usize, steps: Forward<'_, '_, T>) {
+        if const { Self::IS_FORWARD_REPLAYED } {
+            return self.as_slices().forward_steps(order, steps);
         }
         let formula = &self.0;
         let has_results = steps.results.iter().any(Option::is_some);
@@ -184,9 +187,9 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const S: usiz
         }
     }
 
-    fn backward(&self, order: usize, steps: Backward<'_, '_, T>) {
-        if const { I > MOST_DUAL } {
-            return self.as_slices().backward(order, steps);
+    fn backward_steps(&self, order: usize, steps: Backward<'_, '_, T>) {
+        if const { Self::IS_BACKWARD_REPLAYED } {
+            return self.as_slices().backward_steps(order, steps);
         }
         let formula = &self.0;
         let of_steps = steps.of_steps.iter().any(Option::is_some);

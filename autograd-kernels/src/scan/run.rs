@@ -340,7 +340,7 @@ impl<T: Element> Pass<'_, T> {
                     results: &mut results.outputs,
                     replays: &mut buffers.replays,
                 };
-                self.recurrence.loops.forward(self.order, steps);
+                self.recurrence.loops.forward_steps(self.order, steps);
             }
         }
         write(&states, &mut results.last_states);
@@ -406,7 +406,7 @@ impl<T: Element> Pass<'_, T> {
                     of_shared: &mut of_chunk,
                     replays: &mut buffers.replays,
                 };
-                self.recurrence.loops.backward(self.order, steps);
+                self.recurrence.loops.backward_steps(self.order, steps);
                 add(&mut of_segment, &of_chunk);
             }
             add(&mut of_shared, &of_segment);
@@ -446,7 +446,7 @@ impl<T: Element> Pass<'_, T> {
                 results: &mut results,
                 replays: &mut buffers.replays,
             };
-            self.recurrence.loops.forward(self.order, steps);
+            self.recurrence.loops.forward_steps(self.order, steps);
         }
     }
 

@@ -118,7 +118,7 @@ impl<T: Element, F: SliceFormula> ScanLoops<T> for SliceScans<F> {
         self.formula.list_values(note);
     }
 
-    fn forward(&self, order: usize, steps: Forward<'_, '_, T>) {
+    fn forward_steps(&self, order: usize, steps: Forward<'_, '_, T>) {
         match order {
             1 => self.forward_of::<T, First>(steps),
             2 => self.forward_of::<T, Second>(steps),
@@ -127,7 +127,7 @@ impl<T: Element, F: SliceFormula> ScanLoops<T> for SliceScans<F> {
         }
     }
 
-    fn backward(&self, order: usize, steps: Backward<'_, '_, T>) {
+    fn backward_steps(&self, order: usize, steps: Backward<'_, '_, T>) {
         match order {
             1 => self.backward_of::<T, First>(steps),
             2 => self.backward_of::<T, Second>(steps),

@@ -2,6 +2,7 @@ mod faster;
 mod pairs;
 mod real;
 mod recorded;
+mod reversed;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::available_parallelism;

@@ -1,0 +1,38 @@
+//! What the derivatives of a formula in reverse are made of, beside operators: the slopes of its other operations.
+
+use super::dual::Dual;
+use crate::element::real::Real;
+
+/// Returns an operand of a method, at its place among those that are numbers.
+#[doc(hidden)]
+#[inline(always)]
+pub fn variable<R: Real, const N: usize>(number: R, place: usize) -> Dual<R, N> {
+    Dual::variable(number, place)
+}
+
+/// Returns what a method returned, without its slopes.
+#[doc(hidden)]
+#[inline(always)]
+pub fn value_of<R: Real, const N: usize>(result: &Dual<R, N>) -> R {
+    result.value
+}
+
+/// Returns the derivative with respect to the result of a method times its slope in one of its operands. One that the result
+/// does not depend on, as of a maximum, makes no NaN.
+#[doc(hidden)]
+#[inline(always)]
+pub fn passed<R: Real, const N: usize>(adjoint: R, result: &Dual<R, N>, operand: usize) -> R {
+    let product = adjoint * result.signed(operand);
+    if result.has(operand) {
+        product
+    } else {
+        R::from(0.0)
+    }
+}
+
+/// Returns −∂(x/y)/∂y.
+#[doc(hidden)]
+#[inline(always)]
+pub fn slope_of_divisor<R: Real>(quotient: R, divisor: R) -> R {
+    quotient.times_recip(divisor.recip())
+}
