@@ -1,5 +1,5 @@
-//! scan/kalman: a Kalman filter of a place and a velocity, forward and backward: nine numbers, whose gradients are recorded
-//! beside a compiled forward.
+//! scan/kalman: a Kalman filter of a place and a velocity, forward and backward: nine numbers, whose derivatives
+//! the macro writes in reverse.
 
 use std::time::Duration;
 

@@ -55,6 +55,7 @@ mod public_api;
 mod renamed;
 mod residuals;
 mod resume;
+mod reversed;
 mod roots;
 mod rows;
 mod rules;

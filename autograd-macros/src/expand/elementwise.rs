@@ -12,7 +12,7 @@ use super::tokens::{at, local, number, tuple};
 use super::values::{
     block_of_entries, fields, formula_name, list_of_values, list_values, of_note, value,
 };
-use super::{apply, pairs, probes, scan, slices};
+use super::{apply, pairs, probes, reversed, scan, slices};
 use crate::docs;
 use crate::model::{
     Definition, Elementwise, Forward, FreeFunction, FunctionModel, Replaced, Row, Style,
@@ -258,6 +258,10 @@ pub(super) fn loops(
     let weights = pairs::weights(definition, elementwise, p);
     let sides = pairs::sides_of_formula(elementwise, p);
     let of_style = of_style(elementwise, p);
+    let in_reverse = elementwise
+        .reversed
+        .as_ref()
+        .map(|of| reversed::derivatives(of, elementwise, p));
     quote! {
         #assertion
 
@@ -283,6 +287,7 @@ pub(super) fn loops(
                 #body
             }
 
+            #in_reverse
             #list
             #lists
         }

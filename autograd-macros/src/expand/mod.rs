@@ -18,6 +18,7 @@
 //! - [`catalogue`]: the entry in the list of all functions of a program.
 //! - [`gradcheck`]: the test that was asked for.
 //! - [`elementwise`], [`items`]: the formula of an elementwise function, and what runs it.
+//! - [`reversed`]: the derivatives of a formula in reverse.
 //! - [`scan`]: what runs the formula of a scan.
 //! - [`short`]: the type and the functions that the short form only implies.
 //! - [`fallback`]: all that in a form without effect, when there are mistakes.
@@ -44,6 +45,7 @@ mod items;
 mod pairs;
 mod probes;
 mod residual;
+mod reversed;
 mod save;
 mod scan;
 mod shapes;

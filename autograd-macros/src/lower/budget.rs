@@ -1,9 +1,9 @@
 //! Decides which formulas are small enough that their loops are written out: with their derivatives, others would take
 //! long to compile.
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{Ident, TokenStream, TokenTree};
 
-use crate::model::Elementwise;
+use crate::model::{Elementwise, Operation, Reversed, Style};
 use crate::spell::is_mark;
 use crate::types::whole;
 
@@ -22,6 +22,9 @@ const SHORT: [&str; 12] = [
 /// The most numbers of a formula whose derivatives the runtime compiles, and of one of pairs.
 const COMPILED: [u64; 2] = [6, 8];
 
+/// The most numbers of the step of a scan whose derivatives it compiles.
+const OF_STEP: u64 = 8;
+
 /// Returns whether a body takes little time to compile, with a derivative for each number.
 pub(super) fn is_small(body: &TokenStream, elementwise: &Elementwise) -> bool {
     let most = COMPILED[usize::from(elementwise.pairs.is_some())];
@@ -39,6 +42,32 @@ pub(super) fn is_small(body: &TokenStream, elementwise: &Elementwise) -> bool {
     operations(body).saturating_mul(copies) <= OPERATIONS
 }
 
+/// Returns whether a formula takes little time to compile with its derivatives in reverse, or would take more by dual numbers.
+pub(super) fn is_small_in_reverse(reversed: &Reversed, elementwise: &Elementwise) -> bool {
+    let is_scan = elementwise.scan.is_some();
+    let most = if is_scan {
+        OF_STEP
+    } else {
+        COMPILED[usize::from(elementwise.pairs.is_some())]
+    };
+    let is_compiled = is_scan || elementwise.style == Style::WrittenOut;
+    if is_compiled && reversed.inputs as u64 <= most {
+        return true;
+    }
+    let operations = reversed.operations.iter().map(|operation| match operation {
+        Operation::Constant(_) => 0,
+        Operation::Negated(_) | Operation::Operator(..) => 1,
+        Operation::Method(method, _) => of_method(method),
+    });
+    // The derivative of each has about two more.
+    operations.sum::<u64>() * 3 <= OPERATIONS
+}
+
+fn of_method(method: &Ident) -> u64 {
+    let is_short = SHORT.iter().any(|short| method == short);
+    if is_short { 1 } else { METHOD }
+}
+
 /// Returns the number of operations.
 fn operations(tokens: &TokenStream) -> u64 {
     let mut before = None;
@@ -46,10 +75,7 @@ fn operations(tokens: &TokenStream) -> u64 {
         let after_a_dot = before.as_ref().is_some_and(|before| is_mark(before, '.'));
         let count = match &token {
             TokenTree::Group(group) => operations(&group.stream()),
-            TokenTree::Ident(word) if after_a_dot => {
-                let is_short = SHORT.iter().any(|short| word == short);
-                if is_short { 1 } else { METHOD }
-            }
+            TokenTree::Ident(word) if after_a_dot => of_method(word),
             TokenTree::Punct(mark) if "+-*/".contains(mark.as_char()) => 1,
             _ => 0,
         };
@@ -65,15 +91,13 @@ mod tests {
 
     #[test]
     fn limits_are_those_of_the_runtime() {
-        let path = concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/../autograd-kernels/src/elementwise/replayed.rs"
-        );
-        let source = std::fs::read_to_string(path).unwrap();
-        for (name, most) in [
-            ("MOST_DUAL", COMPILED[0]),
-            ("MOST_DUAL_OF_PAIRS", COMPILED[1]),
+        let kernels = concat!(env!("CARGO_MANIFEST_DIR"), "/../autograd-kernels/src");
+        for (file, name, most) in [
+            ("elementwise/replayed.rs", "MOST_DUAL", COMPILED[0]),
+            ("elementwise/replayed.rs", "MOST_DUAL_OF_PAIRS", COMPILED[1]),
+            ("scan/loops.rs", "MOST_DUAL", OF_STEP),
         ] {
+            let source = std::fs::read_to_string(format!("{kernels}/{file}")).unwrap();
             assert!(
                 source.contains(&format!("const {name}: usize = {most};")),
                 "{name}"

@@ -5,11 +5,12 @@ use proc_macro2::{Group, TokenStream};
 use quote::{ToTokens as _, format_ident, quote};
 use syn::{FnArg, GenericParam, Generics, Ident, Pat, PatType, ReturnType, Type, parse_quote};
 
-use super::budget::is_small;
+use super::budget::{is_small, is_small_in_reverse};
+use super::reversed::reversed;
 use super::unrolled::unrolled;
 use super::written_out::style;
 use super::{ShortArguments, closures, short};
-use crate::model::{Elementwise, FunctionKind, Row, Style};
+use crate::model::{Elementwise, FunctionKind, Reversed, Row, Style};
 use crate::parse::{Function, ImplBlock, is_ours};
 use crate::spell::{at, has_word, placed, private};
 use crate::types::{bound, peel};
@@ -40,19 +41,33 @@ pub(crate) fn block(
     // The lanes of a scan take different branches more often, each of which is replayed: its steps stay compiled.
     if elementwise.scan.is_none() {
         elementwise.style = style(&free.body.stream(), &elementwise);
-        if elementwise.style != Style::WrittenOut {
-            write_out(&mut free.body, &mut elementwise);
-        }
+    }
+    elementwise.reversed = in_reverse(&free.body, &elementwise);
+    if elementwise.reversed.is_none() {
+        write_out(&mut free.body, &mut elementwise);
     }
     free.body = closures::inlined(free.body);
     let kind = FunctionKind::Elementwise(Box::new(free), Box::new(elementwise));
     (block, kind)
 }
 
-/// Writes the loops of a formula out, if it has no others and does not become too large: then it is recorded.
+/// Returns the derivatives of a formula in reverse, if it has them and does not become too large.
+fn in_reverse(body: &Group, elementwise: &Elementwise) -> Option<Reversed> {
+    reversed(body, elementwise).filter(|reversed| is_small_in_reverse(reversed, elementwise))
+}
+
+/// Writes the loops of a formula out, if it has no others. If it becomes too large, it is recorded.
 fn write_out(body: &mut Group, elementwise: &mut Elementwise) {
     let written = unrolled(body, elementwise);
-    if style(&written.stream(), elementwise) != Style::WrittenOut {
+    elementwise.reversed = in_reverse(&written, elementwise);
+    if elementwise.reversed.is_some() {
+        *body = written;
+        elementwise.style = Style::WrittenOut;
+        return;
+    }
+    if elementwise.style == Style::WrittenOut
+        || style(&written.stream(), elementwise) != Style::WrittenOut
+    {
         return;
     }
     if is_small(&written.stream(), elementwise) {

@@ -20,7 +20,7 @@ const TIMES: usize = 64;
 const TOKENS: usize = 4096;
 
 /// Returns the number of tokens, also in groups.
-fn length(tokens: &TokenStream) -> usize {
+pub(super) fn length(tokens: &TokenStream) -> usize {
     let lengths = tokens.clone().into_iter().map(|token| match token {
         TokenTree::Group(group) => 1 + length(&group.stream()),
         _ => 1,
@@ -160,7 +160,7 @@ impl Unroll<'_> {
             }
             (receiver, [first, closure]) => {
                 let ([of_folded, of_item], value) = self.closure(closure)?;
-                let (items, folded) = (self.items(receiver)?, local("folded"));
+                let (items, folded) = (self.items(receiver)?, local("__folded"));
                 quote_spanned! {place=> ({
                     let #folded = #first;
                     #(let #folded = { let (#of_folded, #of_item) = (#folded, #items); #value };)*
@@ -171,7 +171,7 @@ impl Unroll<'_> {
                 let items = self.items_of_call(receiver)?;
                 let (first, others) = items.split_first()?;
                 let ty = call.turbofish.map(|of| of.args);
-                let (sum, ty) = (local("sum"), ty.map(|ty| quote!(: #ty)));
+                let (sum, ty) = (local("__sum"), ty.map(|ty| quote!(: #ty)));
                 quote_spanned!(place=> ({ let #sum #ty = #first #(+ #others)*; #sum }))
             }
             _ => return None,
@@ -541,20 +541,20 @@ mod tests {
         );
         check(
             quote!(x.iter().map(|v| *v * *v).sum::<T>().sqrt()),
-            &quote!(({ let sum: T = #squares; sum }).sqrt()),
+            &quote!(({ let __sum: T = #squares; __sum }).sqrt()),
         );
         check(
             quote!(-(0..2).map(|k| x[k]).sum()),
             &quote!(
                 -({
-                    let sum = {
+                    let __sum = {
                         let k = (0);
                         x[k]
                     } + {
                         let k = (1);
                         x[k]
                     };
-                    sum
+                    __sum
                 })
             ),
         );
@@ -562,10 +562,10 @@ mod tests {
             quote!(let n = x.into_iter().rev().fold(zero, |n, v| n + v * v); n),
             &quote! {
                 let n = ({
-                    let folded = zero;
-                    let folded = { let (n, v) = (folded, x[1]); n + v * v };
-                    let folded = { let (n, v) = (folded, x[0]); n + v * v };
-                    folded
+                    let __folded = zero;
+                    let __folded = { let (n, v) = (__folded, x[1]); n + v * v };
+                    let __folded = { let (n, v) = (__folded, x[0]); n + v * v };
+                    __folded
                 });
                 n
             },

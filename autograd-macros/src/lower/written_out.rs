@@ -147,6 +147,7 @@ pub(super) mod tests {
             replaced: Vec::new(),
             scan: None,
             style: Style::WrittenOut,
+            reversed: None,
         }
     }
 

@@ -1,7 +1,7 @@
 //! The forms in which a function can be written.
 
-use proc_macro2::Group;
-use syn::{Attribute, Expr, Generics, Ident, Signature, Type, Visibility};
+use proc_macro2::{Group, TokenStream};
+use syn::{Attribute, BinOp, Expr, Generics, Ident, Item, Signature, Type, Visibility};
 
 use crate::show::show;
 
@@ -60,6 +60,36 @@ pub(crate) struct Elementwise {
     /// What it is in each step, if it is a scan.
     pub(crate) scan: Option<Scan>,
     pub(crate) style: Style,
+    /// Its derivatives in reverse, if it has them.
+    pub(crate) reversed: Option<Reversed>,
+}
+
+/// The operations of a formula, which are differentiated in reverse: see `lower::reversed`.
+pub(crate) struct Reversed {
+    /// The constants and imports of its body.
+    pub(crate) items: Vec<Item>,
+    /// The count of its inputs, as numbers: they are numbered before the results of the operations.
+    pub(crate) inputs: usize,
+    pub(crate) operations: Vec<Operation>,
+    /// The numbers that it returns.
+    pub(crate) outputs: Vec<usize>,
+}
+
+/// An operation of a formula.
+pub(crate) enum Operation {
+    /// An `f64` becomes a number.
+    Constant(TokenStream),
+    Negated(usize),
+    Operator(BinOp, [Operand; 2]),
+    /// A method of a number.
+    Method(Ident, Vec<Operand>),
+}
+
+/// What an operation is done with.
+pub(crate) enum Operand {
+    Number(usize),
+    /// What has no derivative.
+    Plain(TokenStream),
 }
 
 /// How a formula is written: see `lower::written_out`.

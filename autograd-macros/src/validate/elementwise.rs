@@ -231,6 +231,7 @@ pub(super) fn read(
         replaced,
         scan,
         style: Style::WrittenOut,
+        reversed: None,
     })
 }
 

@@ -137,6 +137,37 @@ const _: () = {
             >>::formula(x_2, x_0, x_1, ::core::clone::Clone::clone(&self.scale));
             [y_0, y_1]
         }
+        const IS_REVERSED: ::core::primitive::bool = true;
+        #[inline(always)]
+        #[allow(unused, clippy::all, clippy::pedantic)]
+        fn pulled_back<R: __p::Real>(
+            &self,
+            entries: &Self::Entries,
+            at: __p::Place,
+            x: [R; 3],
+            g: [R; 2],
+        ) -> ([R; 3], [R; 2])
+        where
+            ::core::primitive::f64: __p::Literal<R>,
+        {
+            let scale = ::core::clone::Clone::clone(&self.scale);
+            let number_0 = x[0];
+            let number_1 = x[1];
+            let number_2 = x[2];
+            let number_3 = number_2 * number_0;
+            let number_4 = scale * number_1;
+            let number_5 = number_3 + number_4;
+            let operation_6 = __p::Real::sigmoid(__p::variable::<R, 1>(number_5, 0));
+            let number_6 = __p::value_of(&operation_6);
+            let adjoint_6 = g[1];
+            let adjoint_5 = g[0] + __p::passed(adjoint_6, &operation_6, 0);
+            let adjoint_4 = adjoint_5;
+            let adjoint_3 = adjoint_5;
+            let adjoint_2 = adjoint_3 * number_0;
+            let adjoint_1 = adjoint_4 * scale;
+            let adjoint_0 = adjoint_3 * number_2;
+            ([adjoint_0, adjoint_1, adjoint_2], [number_5, number_6])
+        }
         fn list_values(
             &self,
             note: &mut dyn ::core::ops::FnMut(

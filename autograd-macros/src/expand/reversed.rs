@@ -1,0 +1,268 @@
+//! Generates the derivatives of a formula in reverse: its operations, and then, from the last number to the first, the sum
+//! of what each use of the number passes to it.
+
+use std::cmp::Reverse;
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens as _, quote};
+use syn::{BinOp, Ident};
+
+use super::tokens::{local, number};
+use super::values::{block_of_entries, value};
+use crate::model::{Elementwise, Operand, Operation, Reversed};
+use crate::spell::has_word;
+
+/// The methods whose derivative is 0.
+const CONSTANT: [&str; 6] = [
+    "ceil",
+    "detach",
+    "floor",
+    "round",
+    "round_ties_even",
+    "signum",
+];
+
+/// Generates `Formula::pulled_back`.
+pub(super) fn derivatives(
+    reversed: &Reversed,
+    elementwise: &Elementwise,
+    p: &TokenStream,
+) -> TokenStream {
+    let Reversed {
+        items,
+        inputs,
+        operations,
+        outputs,
+    } = reversed;
+    let [entries, at] = block_of_entries();
+    let [x, g, real] = ["x", "g", "R"].map(local);
+    let results = operations.iter().zip(*inputs..);
+    let results: TokenStream = results
+        .map(|(operation, place)| result(place, operation, &real, p))
+        .collect();
+    let values = elementwise.values.iter().filter_map(|(name, _)| {
+        let value = value(name, elementwise, &quote!(self))?;
+        has_word(results.clone(), name).then(|| quote!(let #name = #value;))
+    });
+    let mut terms: Vec<Vec<Term>> = Vec::new();
+    terms.resize_with(inputs + operations.len(), Vec::new);
+    for (output, result) in outputs.iter().enumerate() {
+        let output = number(output);
+        terms[*result].push(Term::plus(quote!(#g[#output])));
+    }
+    let mut sums = TokenStream::new();
+    for place in (0..terms.len()).rev() {
+        let (adjoint, own) = (adjoint(place), sum(&terms[place]));
+        let Some(own) = own else {
+            continue;
+        };
+        sums.extend(quote!(let #adjoint = #own;));
+        if let Some(operation) = place.checked_sub(*inputs).map(|at| &operations[at]) {
+            for (operand, term) in passed(place, operation, p) {
+                terms[operand].push(term);
+            }
+        }
+    }
+    let numbers = (0..*inputs).map(|input| (name(input), number(input)));
+    let numbers = numbers.map(|(name, input)| quote!(let #name = #x[#input];));
+    let adjoints = (0..*inputs).map(|input| {
+        if terms[input].is_empty() {
+            quote!(<#real as ::core::convert::From<::core::primitive::f64>>::from(0.0))
+        } else {
+            adjoint(input).into_token_stream()
+        }
+    });
+    let returned = outputs.iter().map(|output| name(*output));
+    let (count, of_outputs) = (number(*inputs), number(outputs.len()));
+    quote! {
+        const IS_REVERSED: ::core::primitive::bool = true;
+
+        #[inline(always)]
+        #[allow(unused, clippy::all, clippy::pedantic)]
+        fn pulled_back<#real: #p::Real>(
+            &self,
+            #entries: &Self::Entries,
+            #at: #p::Place,
+            #x: [#real; #count],
+            #g: [#real; #of_outputs],
+        ) -> ([#real; #count], [#real; #of_outputs])
+        where
+            ::core::primitive::f64: #p::Literal<#real>,
+        {
+            #(#items)*
+            #(#values)*
+            #(#numbers)*
+            #results
+            #sums
+            ([#(#adjoints),*], [#(#returned),*])
+        }
+    }
+}
+
+/// What a use of a number passes to it.
+struct Term {
+    is_negative: bool,
+    /// A product, or an operand of one.
+    tokens: TokenStream,
+}
+
+impl Term {
+    fn plus(tokens: TokenStream) -> Self {
+        Self {
+            is_negative: false,
+            tokens,
+        }
+    }
+
+    fn minus(tokens: TokenStream) -> Self {
+        Self {
+            is_negative: true,
+            tokens,
+        }
+    }
+}
+
+/// Returns the sum of some terms, if there are any.
+fn sum(terms: &[Term]) -> Option<TokenStream> {
+    let mut terms: Vec<&Term> = terms.iter().collect();
+    // A difference is one operation, a negated number one more.
+    terms.sort_by_key(|term| Reverse(!term.is_negative));
+    let (first, others) = terms.split_first()?;
+    let sign = |term: &Term| {
+        if term.is_negative {
+            quote!(-)
+        } else {
+            quote!(+)
+        }
+    };
+    let start = first.is_negative.then(|| quote!(-));
+    let (first, signs) = (&first.tokens, others.iter().map(|term| sign(term)));
+    let others = others.iter().map(|term| &term.tokens);
+    Some(quote!(#start #first #(#signs #others)*))
+}
+
+/// Generates an operation.
+fn result(place: usize, operation: &Operation, real: &Ident, p: &TokenStream) -> TokenStream {
+    let name = name(place);
+    match operation {
+        Operation::Constant(constant) => quote! {
+            let #name = <#real as ::core::convert::From<::core::primitive::f64>>::from(#constant);
+        },
+        Operation::Negated(number) => {
+            let number = self::name(*number);
+            quote!(let #name = -#number;)
+        }
+        Operation::Operator(operator, [left, right]) => {
+            let (left, right) = (written(left), written(right));
+            quote!(let #name = #left #operator #right;)
+        }
+        Operation::Method(method, operands) if is_constant(method) => {
+            let operands = operands.iter().map(written);
+            quote!(let #name = #p::Real::#method(#(#operands),*);)
+        }
+        Operation::Method(method, operands) => {
+            let own = of_operation(place);
+            let count = number(numbers(operands).count());
+            let mut variables = 0;
+            let operands = operands.iter().map(|operand| {
+                let written = written(operand);
+                let Operand::Number(_) = operand else {
+                    return written;
+                };
+                let variable = number(variables);
+                variables += 1;
+                quote!(#p::variable::<#real, #count>(#written, #variable))
+            });
+            quote! {
+                let #own = #p::Real::#method(#(#operands),*);
+                let #name = #p::value_of(&#own);
+            }
+        }
+    }
+}
+
+/// Returns what an operation passes to its operands, of the derivative with respect to its result.
+fn passed(place: usize, operation: &Operation, p: &TokenStream) -> Vec<(usize, Term)> {
+    let adjoint = adjoint(place);
+    match operation {
+        Operation::Constant(_) => Vec::new(),
+        Operation::Negated(number) => vec![(*number, Term::minus(quote!(#adjoint)))],
+        Operation::Operator(operator, [left, right]) => {
+            let mut passed = Vec::new();
+            if let Operand::Number(number) = left {
+                let term = match (operator, right) {
+                    (BinOp::Mul(_), right) => {
+                        let right = written(right);
+                        quote!(#adjoint * #right)
+                    }
+                    (BinOp::Div(_), Operand::Number(right)) => {
+                        let right = name(*right);
+                        quote!(#adjoint * #p::Real::recip(#right))
+                    }
+                    (BinOp::Div(_), Operand::Plain(right)) => {
+                        quote!(#adjoint * ::core::primitive::f64::recip(#right))
+                    }
+                    _ => quote!(#adjoint),
+                };
+                passed.push((*number, Term::plus(term)));
+            }
+            if let Operand::Number(number) = right {
+                let term = match operator {
+                    BinOp::Mul(_) => {
+                        let left = written(left);
+                        Term::plus(quote!(#adjoint * #left))
+                    }
+                    BinOp::Div(_) => {
+                        let (quotient, right) = (name(place), name(*number));
+                        Term::minus(quote!(#adjoint * #p::slope_of_divisor(#quotient, #right)))
+                    }
+                    BinOp::Sub(_) => Term::minus(quote!(#adjoint)),
+                    _ => Term::plus(quote!(#adjoint)),
+                };
+                passed.push((*number, term));
+            }
+            passed
+        }
+        Operation::Method(method, _) if is_constant(method) => Vec::new(),
+        Operation::Method(_, operands) => {
+            let own = of_operation(place);
+            let operands = numbers(operands).enumerate();
+            let terms = operands.map(|(variable, operand)| {
+                let variable = number(variable);
+                let term = quote!(#p::passed(#adjoint, &#own, #variable));
+                (operand, Term::plus(term))
+            });
+            terms.collect()
+        }
+    }
+}
+
+fn is_constant(method: &Ident) -> bool {
+    CONSTANT.iter().any(|constant| method == constant)
+}
+
+fn numbers(operands: &[Operand]) -> impl Iterator<Item = usize> {
+    operands.iter().filter_map(|operand| match operand {
+        Operand::Number(number) => Some(*number),
+        Operand::Plain(_) => None,
+    })
+}
+
+fn written(operand: &Operand) -> TokenStream {
+    match operand {
+        Operand::Number(number) => name(*number).into_token_stream(),
+        Operand::Plain(tokens) => tokens.clone(),
+    }
+}
+
+fn name(place: usize) -> Ident {
+    local(format_args!("number_{place}"))
+}
+
+fn of_operation(place: usize) -> Ident {
+    local(format_args!("operation_{place}"))
+}
+
+fn adjoint(place: usize) -> Ident {
+    local(format_args!("adjoint_{place}"))
+}

@@ -1,0 +1,908 @@
+//! Writes the derivatives of a formula in reverse: runs it on names in place of numbers, and notes each operation.
+//!
+//! Dual numbers need a tangent for each number in each operation. In reverse, an operation is differentiated once, however
+//! many numbers there are. That works without a tape where the operations are known when the formula is compiled: it has
+//! operators and methods of numbers, rows and closures of its own, and no branches and loops. Any other formula has no such
+//! derivatives. Mistakes in the formula are reported where it is used as it is written: nothing is reported here.
+
+use std::collections::HashMap;
+use std::ops::RangeInclusive;
+
+use proc_macro2::{Group, TokenStream};
+use quote::{ToTokens as _, quote};
+use syn::{
+    BinOp, Block, Expr, ExprCall, ExprClosure, ExprIndex, ExprMethodCall, ExprPath, Ident, Item,
+    Lit, Local, Member, Pat, Stmt, Type, UnOp,
+};
+
+use super::unrolled::length;
+use crate::model::{Elementwise, Operand, Operation, Reversed, Row};
+use crate::spell::has_word;
+use crate::types::{peel, whole};
+
+/// The most operations: no formula that is written by hand has more.
+const OPERATIONS: usize = 1024;
+
+/// The most tokens of an expression without numbers, which is written wherever it is used.
+const TOKENS: usize = 64;
+
+/// The most expressions within each other: the stack is finite.
+const DEPTH: usize = 128;
+
+/// The most numbers of a row that is made in the formula.
+const ROW: usize = 64;
+
+/// The numbers that a formula may have. With fewer, dual numbers are as fast; more take long to compile.
+const NUMBERS: RangeInclusive<usize> = 3..=36;
+
+/// The most numbers of the step of a scan, which is in more loops.
+const OF_STEP: usize = 16;
+
+/// Methods of numbers by the count of their arguments.
+const METHODS: [&[&str]; 3] = [
+    &[
+        "abs",
+        "acos",
+        "acosh",
+        "asin",
+        "asinh",
+        "atan",
+        "atanh",
+        "cbrt",
+        "ceil",
+        "cos",
+        "cosh",
+        "detach",
+        "erf",
+        "exp",
+        "exp_m1",
+        "floor",
+        "gelu",
+        "gelu_tanh",
+        "ln",
+        "ln_1p",
+        "normal_cdf",
+        "normal_pdf",
+        "recip",
+        "relu",
+        "round",
+        "round_ties_even",
+        "rsqrt",
+        "sigmoid",
+        "signum",
+        "silu",
+        "sin",
+        "sinh",
+        "softplus",
+        "sqrt",
+        "square",
+        "tan",
+        "tanh",
+    ],
+    &[
+        "atan2",
+        "elu",
+        "hypot",
+        "leaky_relu",
+        "max",
+        "min",
+        "powf",
+        "powi",
+    ],
+    &["clamp", "mul_add"],
+];
+
+/// Returns the derivatives of a formula in reverse, if it is one that has them.
+pub(super) fn reversed(body: &Group, elementwise: &Elementwise) -> Option<Reversed> {
+    if !elementwise.replaced.is_empty() || elementwise.has_slices() {
+        return None;
+    }
+    let mut run = Run {
+        elementwise,
+        items: Vec::new(),
+        operations: Vec::new(),
+        numbers: 0,
+        scopes: vec![HashMap::new()],
+        depth: 0,
+        closed: 0,
+    };
+    for (name, row) in elementwise.inputs.iter().zip(&elementwise.rows) {
+        let value = match row {
+            None => run.input(),
+            Some(row) => {
+                let length = usize::try_from(whole(row.length()?)?).ok()?;
+                Value::Row((0..length).map(|_| run.input()).collect())
+            }
+        };
+        run.bind(name, value);
+    }
+    let is_long = elementwise.scan.is_some() && run.numbers > OF_STEP;
+    if is_long || !NUMBERS.contains(&run.numbers) {
+        return None;
+    }
+    let block: Block = syn::parse2(body.to_token_stream()).ok()?;
+    let returned = run.block(&block)?;
+    let outputs = match (&elementwise.outputs[..], returned) {
+        ([_], single) => vec![single],
+        (_, Value::Tuple(outputs)) => outputs,
+        _ => return None,
+    };
+    if outputs.len() != elementwise.outputs.len() {
+        return None;
+    }
+    let mut results = Vec::new();
+    for (row, output) in elementwise.outputs.iter().zip(outputs) {
+        match (row, output) {
+            (None, Value::Number(number)) => results.push(number),
+            (Some(Row::Of(length)), Value::Row(row))
+                if whole(length) == u64::try_from(row.len()).ok() =>
+            {
+                for number in row {
+                    let Value::Number(number) = number else {
+                        return None;
+                    };
+                    results.push(number);
+                }
+            }
+            _ => return None,
+        }
+    }
+    Some(Reversed {
+        items: run.items,
+        inputs: run.numbers,
+        operations: run.operations,
+        outputs: results,
+    })
+}
+
+/// What an expression is.
+#[derive(Clone)]
+enum Value {
+    /// A number that may have a derivative: an input, or the result of an operation.
+    Number(usize),
+    /// What has none: an `f64`, a whole number, a value of the function or a part of it.
+    Plain(Plain),
+    Row(Vec<Self>),
+    Tuple(Vec<Self>),
+    Closure(Box<Closure>),
+}
+
+#[derive(Clone)]
+struct Plain {
+    tokens: TokenStream,
+    /// Whether it is certainly no `f64`, such as a whole number.
+    is_other: bool,
+    /// The whole number that it is, if that is known.
+    whole: Option<usize>,
+}
+
+impl Plain {
+    fn of(tokens: TokenStream) -> Option<Self> {
+        (length(&tokens) <= TOKENS).then_some(Self {
+            tokens,
+            is_other: false,
+            whole: None,
+        })
+    }
+
+    fn whole(tokens: TokenStream, number: usize) -> Value {
+        Value::Plain(Self {
+            tokens,
+            is_other: true,
+            whole: Some(number),
+        })
+    }
+}
+
+#[derive(Clone)]
+struct Closure {
+    written: ExprClosure,
+    /// The variables where it was written.
+    scopes: Vec<HashMap<String, Value>>,
+}
+
+struct Run<'a> {
+    elementwise: &'a Elementwise,
+    /// The constants and imports of the body.
+    items: Vec<Item>,
+    operations: Vec<Operation>,
+    /// The count of the inputs.
+    numbers: usize,
+    scopes: Vec<HashMap<String, Value>>,
+    /// The number of expressions around this one.
+    depth: usize,
+    /// The number of scopes that are around a closure which is called: it has a copy of their variables.
+    closed: usize,
+}
+
+impl Run<'_> {
+    fn input(&mut self) -> Value {
+        self.numbers += 1;
+        Value::Number(self.numbers - 1)
+    }
+
+    fn bind(&mut self, name: &Ident, value: Value) {
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.insert(name.to_string(), value);
+        }
+    }
+
+    /// Notes an operation.
+    fn operation(&mut self, operation: Operation) -> Option<Value> {
+        if self.operations.len() >= OPERATIONS {
+            return None;
+        }
+        self.operations.push(operation);
+        Some(Value::Number(self.numbers + self.operations.len() - 1))
+    }
+
+    fn block(&mut self, block: &Block) -> Option<Value> {
+        self.scopes.push(HashMap::new());
+        let value = self.statements(&block.stmts);
+        self.scopes.pop();
+        value
+    }
+
+    fn statements(&mut self, statements: &[Stmt]) -> Option<Value> {
+        let mut returned = Value::Tuple(Vec::new());
+        for statement in statements {
+            returned = Value::Tuple(Vec::new());
+            match statement {
+                Stmt::Local(local) => self.local(local)?,
+                Stmt::Expr(expression, None) => returned = self.value(expression)?,
+                Stmt::Expr(expression, Some(_)) => {
+                    self.value(expression)?;
+                }
+                // Of the body itself: elsewhere, another one may have its name.
+                Stmt::Item(item @ (Item::Const(_) | Item::Use(_))) if self.scopes.len() == 2 => {
+                    if has_word(item.to_token_stream(), &self.elementwise.number) {
+                        return None;
+                    }
+                    self.items.push(item.clone());
+                }
+                Stmt::Item(_) | Stmt::Macro(_) => return None,
+            }
+        }
+        Some(returned)
+    }
+
+    fn local(&mut self, local: &Local) -> Option<()> {
+        let init = local.init.as_ref().filter(|init| init.diverge.is_none())?;
+        let value = self.value(&init.expr)?;
+        self.pattern(&local.pat, value)
+    }
+
+    fn pattern(&mut self, pattern: &Pat, value: Value) -> Option<()> {
+        match (pattern, value) {
+            (Pat::Ident(name), value) if name.by_ref.is_none() && name.subpat.is_none() => {
+                self.bind(&name.ident, value);
+            }
+            (Pat::Type(typed), value) => self.pattern(&typed.pat, value)?,
+            (Pat::Paren(inner), value) => self.pattern(&inner.pat, value)?,
+            (Pat::Reference(inner), value) if !matches!(value, Value::Plain(_)) => {
+                self.pattern(&inner.pat, value)?;
+            }
+            // `&w` of `&weights[0]`.
+            (Pat::Reference(inner), Value::Plain(Plain { tokens, .. })) => {
+                self.pattern(&inner.pat, plain(quote!((*#tokens)))?)?;
+            }
+            (Pat::Tuple(pattern), Value::Tuple(values)) => {
+                self.patterns(pattern.elems.iter(), values)?;
+            }
+            (Pat::Slice(pattern), Value::Row(values)) => {
+                self.patterns(pattern.elems.iter(), values)?;
+            }
+            (Pat::Wild(_), _) => {}
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn patterns<'p>(
+        &mut self,
+        patterns: impl ExactSizeIterator<Item = &'p Pat>,
+        values: Vec<Value>,
+    ) -> Option<()> {
+        if patterns.len() != values.len() {
+            return None;
+        }
+        let mut pairs = patterns.zip(values);
+        pairs.try_for_each(|(pattern, value)| self.pattern(pattern, value))
+    }
+
+    fn value(&mut self, expression: &Expr) -> Option<Value> {
+        if self.depth == DEPTH {
+            return None;
+        }
+        self.depth += 1;
+        let value = self.value_of(expression);
+        self.depth -= 1;
+        value
+    }
+
+    fn value_of(&mut self, expression: &Expr) -> Option<Value> {
+        match expression {
+            Expr::Paren(inner) => self.value(&inner.expr),
+            Expr::Group(inner) => self.value(&inner.expr),
+            Expr::Block(block) if block.label.is_none() => self.block(&block.block),
+            Expr::Lit(literal) => Self::literal(&literal.lit),
+            Expr::Path(path) => self.path(path),
+            Expr::Reference(reference) if reference.mutability.is_none() => {
+                match self.value(&reference.expr)? {
+                    Value::Plain(Plain { tokens, .. }) => {
+                        let plain = Plain::of(quote!((&#tokens)))?;
+                        Some(Value::Plain(Plain {
+                            is_other: true,
+                            ..plain
+                        }))
+                    }
+                    value => Some(value),
+                }
+            }
+            Expr::Unary(unary) => {
+                let operand = self.value(&unary.expr)?;
+                self.unary(unary.op, operand)
+            }
+            Expr::Binary(binary) => {
+                if let Some(operator) = assigned(&binary.op) {
+                    let (left, right) = (self.value(&binary.left)?, self.value(&binary.right)?);
+                    let value = self.binary(&operator, left, right)?;
+                    return self.assign(&binary.left, value);
+                }
+                let (left, right) = (self.value(&binary.left)?, self.value(&binary.right)?);
+                self.binary(&binary.op, left, right)
+            }
+            Expr::If(choice) => {
+                if self.condition(&choice.cond)? {
+                    return self.block(&choice.then_branch);
+                }
+                match &choice.else_branch {
+                    Some((_, otherwise)) => self.value(otherwise),
+                    None => Some(Value::Tuple(Vec::new())),
+                }
+            }
+            Expr::Assign(assign) => {
+                let value = self.value(&assign.right)?;
+                self.assign(&assign.left, value)
+            }
+            Expr::Array(array) => Some(Value::Row(self.values(array.elems.iter())?)),
+            Expr::Tuple(tuple) => Some(Value::Tuple(self.values(tuple.elems.iter())?)),
+            Expr::Repeat(repeat) => {
+                let count = usize::try_from(whole(&repeat.len)?).ok()?;
+                let value = self.value(&repeat.expr)?;
+                (count <= ROW).then(|| Value::Row(vec![value; count]))
+            }
+            Expr::Index(index) => self.index(index),
+            Expr::Field(field) => match (self.value(&field.base)?, &field.member) {
+                (Value::Tuple(values), Member::Unnamed(place)) => {
+                    values.into_iter().nth(usize::try_from(place.index).ok()?)
+                }
+                (Value::Plain(Plain { tokens, .. }), member) => plain(quote!(#tokens.#member)),
+                _ => None,
+            },
+            Expr::Cast(cast) => match self.value(&cast.expr)? {
+                Value::Plain(Plain { tokens, .. }) if !self.has_number(&cast.ty) => {
+                    let ty = &cast.ty;
+                    let plain = Plain::of(quote!((#tokens as #ty)))?;
+                    let is_other = !is_f64(ty);
+                    Some(Value::Plain(Plain { is_other, ..plain }))
+                }
+                _ => None,
+            },
+            Expr::MethodCall(call) => self.method(call),
+            Expr::Call(call) => self.call(call),
+            Expr::Closure(closure) => Some(Value::Closure(Box::new(Closure {
+                written: closure.clone(),
+                scopes: self.scopes.clone(),
+            }))),
+            _ => None,
+        }
+    }
+
+    /// Returns whether a condition on whole numbers is true, if they are known.
+    fn condition(&mut self, condition: &Expr) -> Option<bool> {
+        let Expr::Binary(binary) = condition else {
+            return None;
+        };
+        let left = whole_number(&self.value(&binary.left)?)?;
+        let right = whole_number(&self.value(&binary.right)?)?;
+        Some(match binary.op {
+            BinOp::Eq(_) => left == right,
+            BinOp::Ne(_) => left != right,
+            BinOp::Lt(_) => left < right,
+            BinOp::Le(_) => left <= right,
+            BinOp::Gt(_) => left > right,
+            BinOp::Ge(_) => left >= right,
+            _ => return None,
+        })
+    }
+
+    fn values<'e>(&mut self, expressions: impl Iterator<Item = &'e Expr>) -> Option<Vec<Value>> {
+        expressions
+            .map(|expression| self.value(expression))
+            .collect()
+    }
+
+    fn has_number(&self, ty: &Type) -> bool {
+        has_word(ty.to_token_stream(), &self.elementwise.number)
+    }
+
+    fn literal(literal: &Lit) -> Option<Value> {
+        match literal {
+            Lit::Float(number) if number.suffix() != "f32" => plain(literal.to_token_stream()),
+            Lit::Int(number) => Some(Plain::whole(
+                literal.to_token_stream(),
+                number.base10_parse().ok()?,
+            )),
+            _ => None,
+        }
+    }
+
+    fn path(&self, path: &ExprPath) -> Option<Value> {
+        if path.qself.is_some() {
+            return None;
+        }
+        let tokens = path.to_token_stream();
+        let Some(name) = path.path.get_ident() else {
+            let is_own = ["Self", "self"]
+                .iter()
+                .any(|word| has_word(tokens.clone(), *word));
+            let is_constant = path
+                .path
+                .segments
+                .last()?
+                .ident
+                .to_string()
+                .chars()
+                .all(is_of_constants);
+            let is_number = has_word(tokens.clone(), &self.elementwise.number);
+            return if is_own || is_number || !is_constant {
+                None
+            } else {
+                plain(tokens)
+            };
+        };
+        let text = name.to_string();
+        let found = self.scopes.iter().rev().find_map(|scope| scope.get(&text));
+        if let Some(value) = found {
+            return Some(value.clone());
+        }
+        match self.elementwise.type_of(name) {
+            Some(ty) => {
+                let plain = Plain::of(tokens)?;
+                let is_other = !is_f64(ty);
+                Some(Value::Plain(Plain { is_other, ..plain }))
+            }
+            None if text.chars().all(is_of_constants) => plain(tokens),
+            None => None,
+        }
+    }
+
+    fn unary(&mut self, operator: UnOp, operand: Value) -> Option<Value> {
+        match (operator, operand) {
+            (UnOp::Neg(_), Value::Number(number)) => self.operation(Operation::Negated(number)),
+            (
+                UnOp::Neg(sign),
+                Value::Plain(Plain {
+                    tokens, is_other, ..
+                }),
+            ) => {
+                let plain = Plain::of(quote!((#sign #tokens)))?;
+                Some(Value::Plain(Plain { is_other, ..plain }))
+            }
+            (UnOp::Deref(star), Value::Plain(Plain { tokens, .. })) => {
+                plain(quote!((#star #tokens)))
+            }
+            (UnOp::Deref(_), value) => Some(value),
+            _ => None,
+        }
+    }
+
+    fn binary(&mut self, operator: &BinOp, left: Value, right: Value) -> Option<Value> {
+        let is_of_numbers = matches!(
+            operator,
+            BinOp::Add(_) | BinOp::Sub(_) | BinOp::Mul(_) | BinOp::Div(_)
+        );
+        if !is_of_numbers && !matches!(operator, BinOp::Rem(_)) {
+            return None;
+        }
+        match (&left, &right) {
+            (Value::Plain(left), Value::Plain(right)) => {
+                let whole = match (operator, left.whole, right.whole) {
+                    (BinOp::Add(_), Some(left), Some(right)) => left.checked_add(right),
+                    (BinOp::Sub(_), Some(left), Some(right)) => left.checked_sub(right),
+                    (BinOp::Mul(_), Some(left), Some(right)) => left.checked_mul(right),
+                    (BinOp::Div(_), Some(left), Some(right)) => left.checked_div(right),
+                    (BinOp::Rem(_), Some(left), Some(right)) => left.checked_rem(right),
+                    _ => None,
+                };
+                let is_other = left.is_other && right.is_other;
+                let (left, right) = (&left.tokens, &right.tokens);
+                let plain = Plain::of(quote!((#left #operator #right)))?;
+                Some(Value::Plain(Plain {
+                    is_other,
+                    whole,
+                    ..plain
+                }))
+            }
+            (Value::Number(_) | Value::Plain(_), Value::Number(_) | Value::Plain(_))
+                if is_of_numbers =>
+            {
+                let operands = [operand(left)?, operand(right)?];
+                self.operation(Operation::Operator(*operator, operands))
+            }
+            _ => None,
+        }
+    }
+
+    /// Assigns to a variable, or to a number of a row.
+    fn assign(&mut self, place: &Expr, value: Value) -> Option<Value> {
+        let mut indices = Vec::new();
+        let mut place = place;
+        let name = loop {
+            match place {
+                Expr::Paren(inner) => place = &inner.expr,
+                Expr::Index(index) => {
+                    let Value::Plain(Plain {
+                        whole: Some(at), ..
+                    }) = self.value(&index.index)?
+                    else {
+                        return None;
+                    };
+                    indices.push(at);
+                    place = &index.expr;
+                }
+                Expr::Path(path) => break path.path.get_ident()?.to_string(),
+                _ => return None,
+            }
+        };
+        let own = &mut self.scopes[self.closed..];
+        let mut scopes = own.iter_mut().rev();
+        let mut variable = scopes.find_map(|scope| scope.get_mut(&name))?;
+        for index in indices.into_iter().rev() {
+            let Value::Row(row) = variable else {
+                return None;
+            };
+            variable = row.get_mut(index)?;
+        }
+        *variable = value;
+        Some(Value::Tuple(Vec::new()))
+    }
+
+    fn index(&mut self, index: &ExprIndex) -> Option<Value> {
+        match (self.value(&index.expr)?, self.value(&index.index)?) {
+            (
+                Value::Row(row),
+                Value::Plain(Plain {
+                    whole: Some(place), ..
+                }),
+            ) => row.into_iter().nth(place),
+            (Value::Plain(Plain { tokens, .. }), Value::Plain(index)) => {
+                let index = index.tokens;
+                plain(quote!(#tokens[#index]))
+            }
+            _ => None,
+        }
+    }
+
+    fn method(&mut self, call: &ExprMethodCall) -> Option<Value> {
+        if call.turbofish.is_some() {
+            return None;
+        }
+        let receiver = self.value(&call.receiver)?;
+        let arguments = self.values(call.args.iter())?;
+        let method = &call.method;
+        if !METHODS
+            .get(arguments.len())?
+            .iter()
+            .any(|known| method == known)
+        {
+            return None;
+        }
+        let is_plain = |value: &Value| matches!(value, Value::Plain(_));
+        if is_plain(&receiver) && arguments.iter().all(is_plain) {
+            let receiver = tokens(receiver)?;
+            let arguments: Option<Vec<_>> = arguments.into_iter().map(tokens).collect();
+            let arguments = arguments?;
+            return plain(quote!((#receiver.#method(#(#arguments),*))));
+        }
+        if !matches!(receiver, Value::Number(_)) {
+            return None;
+        }
+        let is_power = method == "powi";
+        let arguments = arguments.into_iter().map(|value| {
+            if is_power {
+                tokens(value).map(Operand::Plain)
+            } else {
+                operand(value)
+            }
+        });
+        let operands: Option<Vec<_>> = std::iter::once(operand(receiver))
+            .chain(arguments)
+            .collect();
+        self.operation(Operation::Method(method.clone(), operands?))
+    }
+
+    fn call(&mut self, call: &ExprCall) -> Option<Value> {
+        let Expr::Path(ExprPath {
+            path, qself: None, ..
+        }) = &*call.func
+        else {
+            return None;
+        };
+        let arguments = self.values(call.args.iter())?;
+        if let Some(name) = path.get_ident() {
+            let text = name.to_string();
+            let found = self.scopes.iter().rev().find_map(|scope| scope.get(&text));
+            let Some(Value::Closure(closure)) = found.cloned() else {
+                return None;
+            };
+            return self.closure(*closure, arguments);
+        }
+        let text = path.to_token_stream().to_string().replace(' ', "");
+        let number = &self.elementwise.number;
+        let mut arguments = arguments.into_iter();
+        if text == "::core::convert::identity" {
+            return arguments.next();
+        }
+        let (first, rest) = (arguments.next()?, arguments);
+        if text == format!("{number}::from") {
+            let Value::Plain(Plain {
+                tokens,
+                is_other: false,
+                ..
+            }) = first
+            else {
+                return None;
+            };
+            return self.operation(Operation::Constant(tokens));
+        }
+        if text.starts_with("f64::") {
+            let arguments: Option<Vec<_>> =
+                std::iter::once(first).chain(rest).map(tokens).collect();
+            let arguments = arguments?;
+            return plain(quote!((#path(#(#arguments),*))));
+        }
+        None
+    }
+
+    fn closure(&mut self, closure: Closure, arguments: Vec<Value>) -> Option<Value> {
+        let Closure {
+            written,
+            mut scopes,
+        } = closure;
+        if written.asyncness.is_some() || has_word(written.body.to_token_stream(), "return") {
+            return None;
+        }
+        scopes.push(HashMap::new());
+        let around = (std::mem::replace(&mut self.scopes, scopes), self.closed);
+        self.closed = self.scopes.len() - 1;
+        let value = self
+            .patterns(written.inputs.iter(), arguments)
+            .and_then(|()| self.value(&written.body));
+        (self.scopes, self.closed) = around;
+        value
+    }
+}
+
+/// Returns an operand: a number, or an `f64`.
+fn operand(value: Value) -> Option<Operand> {
+    match value {
+        Value::Number(number) => Some(Operand::Number(number)),
+        Value::Plain(Plain {
+            tokens,
+            is_other: false,
+            ..
+        }) => Some(Operand::Plain(tokens)),
+        _ => None,
+    }
+}
+
+fn plain(tokens: TokenStream) -> Option<Value> {
+    Plain::of(tokens).map(Value::Plain)
+}
+
+fn whole_number(value: &Value) -> Option<usize> {
+    match value {
+        Value::Plain(plain) => plain.whole,
+        _ => None,
+    }
+}
+
+fn tokens(value: Value) -> Option<TokenStream> {
+    match value {
+        Value::Plain(plain) => Some(plain.tokens),
+        _ => None,
+    }
+}
+
+/// Returns the operator of `+=` and the like.
+fn assigned(operator: &BinOp) -> Option<BinOp> {
+    let operator = match operator {
+        BinOp::AddAssign(_) => quote!(+),
+        BinOp::SubAssign(_) => quote!(-),
+        BinOp::MulAssign(_) => quote!(*),
+        BinOp::DivAssign(_) => quote!(/),
+        _ => return None,
+    };
+    syn::parse2(operator).ok()
+}
+
+fn is_f64(ty: &Type) -> bool {
+    let ty = peel(ty).to_token_stream().to_string();
+    ty == "f64"
+}
+
+fn is_of_constants(letter: char) -> bool {
+    letter.is_uppercase() || letter.is_ascii_digit() || letter == '_'
+}
+
+#[cfg(test)]
+mod tests {
+    use proc_macro2::{Delimiter, Group};
+    use syn::parse_quote;
+
+    use super::*;
+    use crate::lower::written_out::tests::sample;
+
+    /// Returns the operations of the body of `fn f<T: Real>(x: [T; 3], width: f64) -> T`, and the number that it returns.
+    fn operations(body: TokenStream) -> Option<String> {
+        let formula = sample(Some(Row::Of(parse_quote!(3))));
+        let reversed = reversed(&Group::new(Delimiter::Brace, body), &formula)?;
+        let shown = |operand: &Operand| match operand {
+            Operand::Number(number) => number.to_string(),
+            Operand::Plain(tokens) => format!("`{tokens}`").replace(' ', ""),
+        };
+        let operations = reversed.operations.iter();
+        let texts = operations.map(|operation| match operation {
+            Operation::Constant(tokens) => format!("`{tokens}`"),
+            Operation::Negated(number) => format!("- {number}"),
+            Operation::Operator(operator, [left, right]) => {
+                format!(
+                    "{} {} {}",
+                    shown(left),
+                    operator.to_token_stream(),
+                    shown(right)
+                )
+            }
+            Operation::Method(method, operands) => {
+                let operands: Vec<String> = operands.iter().map(shown).collect();
+                format!("{method} {}", operands.join(" "))
+            }
+        });
+        let mut texts: Vec<String> = texts.collect();
+        assert_eq!(reversed.inputs, 3);
+        texts.push(reversed.outputs[0].to_string());
+        Some(texts.join("; "))
+    }
+
+    #[test]
+    fn operations_are_noted_in_their_order() {
+        for (body, expected) in [
+            (quote!(x[0] * x[1] - x[2]), "0 * 1; 3 - 2; 4"),
+            (quote!((-x[0]).exp() / 2.0), "- 0; exp 3; 4 / `2.0`; 5"),
+            (
+                quote!(width * x[0] + width.sqrt()),
+                "`width` * 0; 3 + `(width.sqrt())`; 4",
+            ),
+            (quote!(x[1].powi(3).max(0.0)), "powi 1 `3`; max 3 `0.0`; 4"),
+            (
+                quote!(x[0].mul_add(x[1], PI * width)),
+                "mul_add 0 1 `(PI*width)`; 3",
+            ),
+            (
+                quote!(let half = T::from(0.5); half * x[0]),
+                "`0.5`; 3 * 0; 4",
+            ),
+            (quote!(x[1]), "1"),
+        ] {
+            assert_eq!(
+                operations(body.clone()).as_deref(),
+                Some(expected),
+                "{body}"
+            );
+        }
+    }
+
+    #[test]
+    fn variables_are_the_numbers_that_they_hold() {
+        for (body, expected) in [
+            (
+                quote!(let [a, b, _] = x; let (a, b) = (b, a); a / b),
+                "1 / 0; 3",
+            ),
+            (
+                quote!(let mut y = x; y[1] = y[0] * 2.0; y[2] += y[1]; y[2]),
+                "0 * `2.0`; 2 + 3; 4",
+            ),
+            (
+                quote!(let mut sum = x[0]; { let sum = x[1]; } { sum -= x[2]; } sum),
+                "0 - 2; 3",
+            ),
+            (
+                quote!(let w = [1.0, width]; let n = 2; x[n - 1] * w[n - 1]),
+                "1 * `width`; 3",
+            ),
+            (
+                quote!(let k = 1; if k % 2 == 1 { x[k] } else { x[k - 2] }),
+                "1",
+            ),
+            (quote!(let c = &x[0]; let &d = &x[1]; *c + d), "0 + 1; 3"),
+            (
+                quote!(let rows = [[x[0]; 2], [x[1]; 2]]; rows[1][0] - rows[0][1]),
+                "1 - 0; 3",
+            ),
+            (
+                quote!(let y = x[0]; const TWO: f64 = 2.0; y * TWO),
+                "0 * `TWO`; 3",
+            ),
+        ] {
+            assert_eq!(
+                operations(body.clone()).as_deref(),
+                Some(expected),
+                "{body}"
+            );
+        }
+    }
+
+    #[test]
+    fn closures_are_run_where_they_are_called() {
+        for (body, expected) in [
+            (
+                quote!(let dot = |a: [T; 3], b: [T; 3]| a[0] * b[0] + a[1] * b[1]; dot(x, x).sqrt()),
+                "0 * 0; 1 * 1; 3 + 4; sqrt 5; 6",
+            ),
+            (
+                quote!(let y = x[0]; let f = |z| { let y = y * z; y + 1.0 }; f(f(x[1]))),
+                "0 * 1; 3 + `1.0`; 0 * 4; 5 + `1.0`; 6",
+            ),
+            (quote!((|z: T| z)(x[2])), ""),
+        ] {
+            let found = operations(body.clone());
+            let expected = (!expected.is_empty()).then_some(expected);
+            assert_eq!(found.as_deref(), expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn other_formulas_have_none() {
+        for body in [
+            quote!(if x[0] > 0.0 { x[0] } else { x[1] }),
+            quote!(for k in 0..3 { sum += x[k]; } x[0]),
+            quote!(cdf(x[0])),
+            quote!(x[0].turned()),
+            quote!(x[0].exp(1.0)),
+            quote!(x[0] * 2),
+            quote!(x[0].max(0)),
+            quote!(x[0] + x),
+            quote!(x[0] % x[1]),
+            quote!(x[k]),
+            quote!(x[3]),
+            quote!(y),
+            quote!(x),
+            quote!(2.0),
+            quote!(return x[0];),
+            quote!(assert!(width > 0.0); x[0]),
+            quote!(let mut n = x[0]; let mut add = |z| n = n + z; add(x[1]); n),
+            quote!(let Some(y) = x[0] else { return x[0] }; y),
+            quote!(T::from(x[0])),
+            quote!(x[0] * 2.0f32),
+            quote!(x[0].powi(x[1])),
+            quote!({
+                const TWO: f64 = 2.0;
+                x[0] * TWO
+            }),
+        ] {
+            assert_eq!(operations(body.clone()), None, "{body}");
+        }
+        // Each time, twice as many operations.
+        let doubled = quote!(let y = double(double(double(y))););
+        let many = std::iter::repeat_n(doubled, 4);
+        let body = quote!(let double = |y: T| y * y + y; let y = x[0]; #(#many)* y);
+        assert!(operations(body).is_some());
+        let sum = std::iter::repeat_n(quote!(+ x[0]), DEPTH);
+        assert_eq!(operations(quote!(x[1] #(#sum)*)), None);
+        let statements = std::iter::repeat_n(quote!(let y = y + x[0];), OPERATIONS + 1);
+        assert_eq!(operations(quote!(let y = x[1]; #(#statements)* y)), None);
+    }
+}

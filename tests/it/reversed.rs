@@ -1,0 +1,114 @@
+//! Derivatives in reverse, beside those that dual numbers give the same formula: of each function and operator of numbers.
+
+use pullback::functional::hvp;
+use pullback::ndarray::Array1;
+use pullback::prelude::*;
+
+/// Defines a formula of three numbers, and the same with a condition, which has no derivatives in reverse; compares them.
+macro_rules! both {
+    ($name:ident: |$x:ident, $y:ident, $z:ident| $($out:ident: $T:ident = $value:expr),+) => {
+        mod $name {
+            use super::*;
+
+            #[custom_function(elementwise, outputs($($out),+))]
+            fn reversed<T: Real>($x: T, $y: T, $z: T) -> ($($T),+) {
+                ($($value),+)
+            }
+
+            #[custom_function(elementwise, outputs($($out),+))]
+            fn dual<T: Real>($x: T, $y: T, $z: T, factor: f64) -> ($($T),+) {
+                let $x = if factor > 0.0 { $x } else { T::from(0.0) };
+                ($($value),+)
+            }
+
+            #[test]
+            fn derivatives_are_those_of_dual_numbers() {
+                let in_reverse = |[x, y, z]: [&Tensor1<f64>; 3]| {
+                    let ($($out),+) = reversed(x, y, z);
+                    vec![$($out),+]
+                };
+                let by_dual = |[x, y, z]: [&Tensor1<f64>; 3]| {
+                    let ($($out),+) = dual(x, y, z, 1.0);
+                    vec![$($out),+]
+                };
+                compare(&in_reverse, &by_dual);
+            }
+        }
+    };
+}
+
+type Outputs<'a> = &'a dyn Fn([&Tensor1<f64>; 3]) -> Vec<Tensor1<f64>>;
+
+/// Compares values, gradients and second derivatives of two functions.
+fn compare(own: Outputs<'_>, other: Outputs<'_>) {
+    const WEIGHTS: [f64; 12] = [
+        0.7, -1.1, 0.4, 1.3, -0.6, 0.9, 1.7, -0.3, 0.8, 0.2, -1.9, 0.5,
+    ];
+    let sum = |outputs: Vec<Tensor1<f64>>| {
+        let terms = outputs.iter().zip(WEIGHTS);
+        let terms = terms.map(|(output, weight)| (output * weight).sum());
+        terms.reduce(|sum, term| sum + term).expect("an output")
+    };
+    let numbers = |step: usize| {
+        Tensor::from(Array1::from_shape_fn(37, |place| {
+            0.1 + 0.8 * ((place * step) % 37) as f64 / 37.0
+        }))
+    };
+    let leaf = |step| numbers(step).set_requires_grad(true);
+    let (x, y, z) = (leaf(5), leaf(11), leaf(17));
+    for (own, other) in own([&x, &y, &z]).iter().zip(other([&x, &y, &z])) {
+        assert_eq!(own.to_array(), other.to_array());
+    }
+    let first = |outputs: Outputs<'_>| {
+        <[_; 3]>::from(grad(&sum(outputs([&x, &y, &z])), (&x, &y, &z)).unwrap())
+    };
+    let close = |own: &Tensor1<f64>, other: &Tensor1<f64>, order: usize| {
+        let (own, other) = (own.to_array(), other.to_array());
+        for (place, (own, other)) in own.iter().zip(&other).enumerate() {
+            let error = (own - other).abs() / other.abs().max(1.0);
+            assert!(
+                error < 1e-12,
+                "order {order}, element {place}: {own} {other}"
+            );
+        }
+    };
+    for (own, other) in first(own).iter().zip(&first(other)) {
+        close(own, other, 1);
+    }
+    let (y, z) = (y.detach(), z.detach());
+    let alongs = |outputs: Outputs<'_>| {
+        let of = |x: &Tensor1<f64>| sum(outputs([x, &(&y * x), &(&z + x)]));
+        hvp(of, &x.detach(), &numbers(7)).unwrap()
+    };
+    let ((own, own_along), (other, other_along)) = (alongs(own), alongs(other));
+    assert_eq!(own.item(), other.item());
+    close(&own_along, &other_along, 2);
+}
+
+both!(operators: |x, y, z|
+    a: T = x * y - z, b: T = -(x / y), c: T = 2.0 * x - y * 3.0, d: T = 1.0 / (x + z), e: T = (x - 0.5) / 4.0 + y,
+    f: T = 0.5 - x * x * z, g: T = T::from(0.25) * y / (x + 1.0), h: T = x + y + z, i: T = (x * y) * (x * y));
+
+both!(exponentials: |x, y, z|
+    a: T = (x * y).exp() * z, b: T = (x * y).exp_m1() + z, c: T = (x + y).ln() * z, d: T = (x * z).ln_1p() * y,
+    e: T = (x * y).sqrt() / z, f: T = (x + z).cbrt() * y, g: T = (x * y).recip() * z, h: T = (x + y).rsqrt() * z,
+    i: T = (x * y + z).square(), j: T = (x * y).powi(3) + z.powi(-2), k: T = (x * y - z).abs());
+
+both!(angles: |x, y, z|
+    a: T = (x * y).sin() * z, b: T = (x * y).cos() * z, c: T = (x * y).tan() * z, d: T = (x * y).asin() * z,
+    e: T = (x * y).acos() * z, f: T = (x * y).atan() * z, g: T = (x * y).sinh() * z, h: T = (x * y).cosh() * z,
+    i: T = (x * y).tanh() * z, j: T = (x * y).asinh() * z, k: T = (x * y + 1.0).acosh() * z, l: T = (x * y).atanh() * z);
+
+both!(activations: |x, y, z|
+    a: T = (x - y).sigmoid() * z, b: T = (x - y).softplus() * z, c: T = (x - y).erf() * z, d: T = (x - y).normal_cdf() * z,
+    e: T = (x - y).normal_pdf() * z, f: T = (x - y).gelu() * z, g: T = (x - y).gelu_tanh() * z, h: T = (x - y).relu() * z,
+    i: T = (x - y).silu() * z, j: T = (x - y).leaky_relu(0.1) * z, k: T = (x - y).elu(z));
+
+both!(several_numbers: |x, y, z|
+    a: T = (x * y).powf(z), b: T = (x - y).atan2(z), c: T = (x - y).hypot(z), d: T = (x * z).max(y * z), e: T = (x * z).min(y),
+    f: T = x.max(y * 0.0) * z, g: T = (x * y).mul_add(z, x), h: T = (x - y).clamp(-0.2, z * 0.3), i: T = (x * y).powf(1.5) * z,
+    j: T = (x * y).mul_add(2.0, z), k: T = (x - y).max(0.0) * z);
+
+both!(steps: |x, y, z|
+    a: T = (x * 3.0).floor() * y + z, b: T = (x * 3.0).ceil() * y, c: T = (x * 3.0).round() * z, d: T = (x - y).signum() * z,
+    e: T = (x * 3.0).round_ties_even() * y, f: T = x.detach() * x * y, g: T = (x * y).detach() - z);
