@@ -7,6 +7,7 @@ use pullback::ndarray::{Array, ArrayD, ArrayRef, ArrayView, Dimension, IxDyn};
 use pullback::{AnyTensor, Element, ElementType, Tensor};
 use pyo3::conversion::FromPyObjectOwned;
 use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
@@ -283,7 +284,14 @@ fn value<'py, T: FromPyObjectOwned<'py> + FromPlain>(given: &Given<'_, 'py>) -> 
         )));
     }
     let value = object.extract();
-    value.map_err(|error| refused(given, object, error))
+    value.or_else(|error| {
+        // Python takes no array for a `bool`, and no tensor of PyTorch for a list.
+        let refused = |error| refused(given, object, error);
+        match object.call_method0(intern!(object.py(), "tolist")) {
+            Ok(list) => list.extract().map_err(|error| refused(error.into())),
+            Err(_) => Err(refused(error.into())),
+        }
+    })
 }
 
 fn from_plain<T: FromPlain>(given: &Given<'_, '_>, plain: &Plain<'_>) -> PyResult<T> {

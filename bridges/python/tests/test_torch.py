@@ -1098,6 +1098,34 @@ def test_mistakes_in_arrays_of_values(arguments, text):
         diffops.lookup(leaf(4), *arguments)
 
 
+def test_values_may_be_tensors():
+    x, keep = leaf(3), torch.tensor([True, False, True])
+    y = diffops.masked(x, keep)
+    torch.testing.assert_close(y, x * keep)
+    torch.testing.assert_close(torch.autograd.grad(y.sum(), x)[0], keep.double())
+    torch.testing.assert_close(diffops.windows(x, torch.tensor(2), 1), x[1:] + x[:-1])
+    for flag in (True, False):
+        lengths, _ = diffops.normalized(x[None], torch.tensor(flag))
+        assert (lengths is not None) == flag
+    points, flag = torch.rand(2, 3, 2, dtype=torch.float64), torch.tensor(True)
+    lengths, _ = torch.func.vmap(lambda points: diffops.normalized(points, flag))(points)
+    torch.testing.assert_close(lengths, points.norm(dim=-1))
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda x: diffops.masked(x, x.detach()), "masked: `keep`: 'float' object is not an instance of 'bool'"),
+        (lambda x: diffops.masked(x, torch.tensor(True)), "masked: `keep`: 'bool' object is not an instance of 'Sequence'"),
+        (lambda x: diffops.normalized(x[None], torch.tensor(1)), "normalized: `with_lengths`: 'int' object is not an instance"),
+        (lambda x: diffops.boxcox(x, torch.ones(2)), "boxcox: `lambda`: must be real number, not list"),
+    ],
+)
+def test_mistakes_in_values_that_are_tensors(call, text):
+    with pytest.raises(TypeError, match=text):
+        call(leaf(3))
+
+
 @quietly
 def test_programs_that_pytorch_traces_have_operators():
     x, limit = leaf(3, 4).detach(), leaf(3, 1, low=0.5).detach()
