@@ -1,13 +1,14 @@
 //! The functions of `pullback-fixtures` as a Python module.
 
 use pullback_fixtures::{
-    Exp, Lines, MulConstant, Penalized, above_smallest, affine, attention, blend, centered,
+    Exp, Lines, MulConstant, Penalized, above_smallest, affine, attention, blend, centered, focal,
     gaussian, hamilton, leaky, linear, logarithm, lookup, normalized, pick, polar, powers, rising,
-    rows, scaled, selective, smooth, squash, transposed, tridiagonal, unit, windows,
+    rounded, rows, scaled, selective, smooth, split, squash, transposed, tridiagonal, unit,
+    windows,
 };
 
 pullback_python::module! {
-    diffops: above_smallest, affine, attention, blend, centered, gaussian, hamilton, leaky, linear, logarithm,
-    lookup(factor = 1.0), normalized, pick, polar, powers, rising, rows, scaled, selective, smooth, squash, transposed,
-    tridiagonal, unit, windows, Exp, Lines, MulConstant, Penalized
+    diffops: above_smallest, affine, attention, blend, centered, focal, gaussian, hamilton, leaky, linear, logarithm,
+    lookup(factor = 1.0), normalized, pick, polar, powers, rising, rounded, rows, scaled, selective, smooth, split, squash,
+    transposed, tridiagonal, unit, windows, Exp, Lines, MulConstant, Penalized
 }
