@@ -240,6 +240,32 @@ def test_vmap_of_vmap():
     assert jax.vmap(diffops.smooth)(jnp.ones((0, 5))).shape == (0, 3)
 
 
+def test_each_example_of_vmap_has_all_entries_of_a_value():
+    labels, rows = jnp.asarray([1, 0, 1]), numbers(2, 3)
+    expected = [diffops.focal(row, labels, 2.0) for row in rows]
+    for given in (labels, [1, 0, 1], numpy.asarray([1, 0, 1])):
+        numpy.testing.assert_allclose(jax.vmap(lambda x: diffops.focal(x, given, 2.0))(rows), expected)
+    each = jnp.asarray([[1, 0, 1], [0, 0, 1]])
+    found = jax.vmap(lambda x, label: diffops.focal(x, label, 2.0))(rows, each)
+    numpy.testing.assert_allclose(found, [diffops.focal(*given, 2.0) for given in zip(rows, each)])
+    for given in ([1, 0, 1, 0, 0, 0], jnp.asarray([1, 0, 1, 0, 0, 0])):
+        with pytest.raises(RuntimeError, match="focal of .*: `label` must have 3 entries, one for each element, found 6"):
+            jax.vmap(lambda x: diffops.focal(x, given, 2.0))(rows).block_until_ready()
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, jax.jit])
+def test_jacobians_of_a_function_with_entries(wrap):
+    x, labels = numbers(3), [1, 0, 1]
+
+    def theirs(x):
+        p = jax.nn.sigmoid(jnp.where(jnp.asarray(labels) == 1, x, -x))
+        return -((1 - p) ** 2) * jnp.log(p)
+
+    for jacobian in (jax.jacfwd, jax.jacrev, jax.hessian):
+        found, expected = (wrap(jacobian(f))(x) for f in (lambda x: diffops.focal(x, labels, 2.0), theirs))
+        numpy.testing.assert_allclose(found, expected, atol=1e-12)
+
+
 def test_calls_without_jit():
     x, limit = arrays(9)
     with jax.disable_jit():

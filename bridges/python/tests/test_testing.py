@@ -17,6 +17,7 @@ CASES = {
     "above_smallest": (numpy.array([3.0, 1.0, 2.0]),),
     "affine": (numbers(2, 3, 4), numbers(5, 4), numbers(5)),
     "centered": (numbers(3, 2),),
+    "focal": (numbers(3), [1, 0, 1], 2.0),
     "gaussian": (numbers(5, 3), numbers(4, 3), numbers(4), 2.0),
     "hamilton": (numbers(2, 4), numbers(1, 4)),
     "leaky": (numbers(4), numbers(5, 4), numbers(4, low=0.5, high=0.9)),

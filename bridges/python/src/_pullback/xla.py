@@ -433,11 +433,18 @@ def batched(arrays, axes, *, program):
     marks = [axis is not None for axis in axes]
     function = program.call.function
     of_values = any(mark for mark, (kind, _) in zip(marks, program.inputs) if kind == "v")
-    if (function.elementwise or function.scan) and not of_values and not isinstance(program, Batched):
+    of_lanes = (function.elementwise or function.scan) and not has_entries(program, arrays)
+    if of_lanes and not of_values and not isinstance(program, Batched):
         return broadcast(arrays, axes, program)
     arrays = [array if axis is None else jnp.moveaxis(array, axis, 0) for array, axis in zip(arrays, axes)]
     outputs = bind(Batched(program, marks), arrays)
     return outputs, [0] * len(outputs)
+
+
+def has_entries(program, arrays):
+    """Returns whether a value is a list or an array, which may have an entry for each element of one example."""
+    lists = any(isinstance(argument, (list, tuple)) for argument in program.call.arguments)
+    return lists or any(kind == "v" and array.ndim for array, (kind, _) in zip(arrays, program.inputs))
 
 
 def broadcast(arrays, axes, program):
