@@ -83,6 +83,18 @@ def test_a_shape_too_large_for_memory_is_an_error():
         diffops.squash(x, limit)
 
 
+def test_vjp_takes_keywords_and_has_defaults():
+    x, places, mask = numpy.ones(3), numpy.array([[2]]), numpy.array([[True]])
+    for keywords, factor in (({}, 1.0), ({"factor": 3.0}, 3.0)):
+        (values, _), pull = diffops.vjp(diffops.lookup, x, mask=mask, places=places, **keywords)
+        assert values.tolist() == [[factor]]
+        assert pull(values)[0].tolist() == [0, 0, factor**2]
+    with pytest.raises(TypeError, match="lookup: missing a required argument: 'places'"):
+        diffops.vjp(diffops.lookup, x)
+    with pytest.raises(TypeError, match="lookup: got an unexpected keyword argument 'scale'"):
+        diffops.vjp(diffops.lookup, x, places, mask, scale=1.0)
+
+
 def test_gradients_without_a_framework():
     x, limit = numpy.linspace(-1, 2, 12).reshape(3, 4), numpy.full((1, 1), 1.5)
     y, pull = diffops.vjp(diffops.squash, x, limit)

@@ -50,6 +50,11 @@ def test_no_function_is_left_out():
         diffops.testing.check_all({name: case for name, case in CASES.items() if name != "squash"})
 
 
+def test_defaults_and_keywords_are_those_of_the_function():
+    grid = numpy.array([[1, 3], [0, 3]])
+    diffops.testing.check(diffops.lookup, numbers(4), mask=grid > 0, places=grid)
+
+
 def test_a_function_that_is_not_smooth_fails():
     with pytest.raises(Exception, match="Jacobian mismatch"):
         diffops.testing.check(diffops.above_smallest, numpy.array([1.0, 1.0 + 1e-9, 3.0]))

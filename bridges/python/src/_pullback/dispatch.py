@@ -1,5 +1,6 @@
 """Calls of functions by name, in the framework of their arrays, and `vjp` for NumPy."""
 
+import inspect
 import sys
 
 import numpy
@@ -230,7 +231,19 @@ def flat_grads(function, grads, differentiable):
     return flat
 
 
-def vjp(function, *arguments):
+def bound(function, arguments, keywords):
+    """Returns what a call of a function of this module has for each parameter, default values too, without lists: see
+    `unfolded`.
+    """
+    try:
+        given = inspect.signature(function).bind(*arguments, **keywords)
+    except TypeError as error:
+        raise TypeError(f"{function.__name__}: {error}") from None
+    given.apply_defaults()
+    return unfolded(function.pullback, tuple(given.arguments.values()))
+
+
+def vjp(function, /, *arguments, **keywords):
     """Calls a function of this module with arrays of NumPy. Returns its outputs, and a function from gradients of the
     outputs that are arrays of floats, a list for a list, to gradients of the arguments, None for those that are not
     arrays, and a list for a list of arrays. A gradient that is None counts as zeros.
@@ -240,9 +253,7 @@ def vjp(function, *arguments):
     """
     if not hasattr(function, "pullback"):
         raise TypeError(f"vjp expects a function of a pullback module, got {function!r}")
-    function = function.pullback
-    arguments += (None,) * (len(function.arguments) - len(arguments))
-    function, arguments = unfolded(function, arguments)
+    function, arguments = bound(function, arguments, keywords)
     arrays = [arguments[place] for place in function.places if arguments[place] is not None]
     check(Call(function, arguments), arrays, "a numpy.ndarray")
     # `pull` needs the values of now, and NumPy does not report when an array is written to.

@@ -9,20 +9,18 @@ import warnings
 
 import numpy
 
-from .call import folded, operators, unfolded, unreturned
-from .dispatch import functions
+from .call import folded, operators, unreturned
+from .dispatch import bound, functions
 
 
-def check(function, *arguments):
+def check(function, /, *arguments, **keywords):
     """Checks the outputs and all derivatives of a function at these arguments: arrays of NumPy, and values.
 
     In PyTorch, runs `gradcheck` and, if the function is twice differentiable, `gradgradcheck`, both also for gradients
     that are undefined or batched and for forward mode; and `opcheck` of the operators. In JAX, runs `check_grads` for
     the same modes, eagerly and in `jit`. Choose arguments at which the function is smooth.
     """
-    function = function.pullback
-    arguments += (None,) * (len(function.arguments) - len(arguments))
-    function, arguments = unfolded(function, arguments)
+    function, arguments = bound(function, arguments, keywords)
     if importlib.util.find_spec("torch"):
         check_torch(function, arguments)
     if importlib.util.find_spec("jax"):
