@@ -30,10 +30,10 @@ pub(crate) fn head() -> String {
      def set_num_threads(count: int) -> None: ...\n\
      class testing:\n    \
      @staticmethod\n    \
-     def check(function: Callable[..., Any], *arguments: Any) -> None: ...\n    \
+     def check(function: Callable[..., Any], /, *arguments: Any, estimated: Sequence[str] = ..., **keywords: Any) -> None: ...\n    \
      @staticmethod\n    \
-     def check_all(cases: dict[str, Sequence[Any]]) -> None: ...\n\n\
-     def vjp(function: Callable[..., Any], *arguments: Any) -> tuple[Any, Callable[..., Any]]: ...\n"
+     def check_all(cases: dict[str, Sequence[Any]], estimated: dict[str, Sequence[str]] = ...) -> None: ...\n\n\
+     def vjp(function: Callable[..., Any], /, *arguments: Any, **keywords: Any) -> tuple[Any, Callable[..., Any]]: ...\n"
         .to_owned()
 }
 

@@ -55,6 +55,17 @@ def test_defaults_and_keywords_are_those_of_the_function():
     diffops.testing.check(diffops.lookup, numbers(4), mask=grid > 0, places=grid)
 
 
+def test_estimates_are_not_compared_with_derivatives():
+    x = numpy.array([0.3, 1.8])
+    with pytest.raises(Exception, match="Jacobian mismatch"):
+        diffops.testing.check(diffops.rounded, x)
+    diffops.testing.check(diffops.rounded, x, estimated=["x"])
+    with pytest.raises(ValueError, match="rounded: `estimated` names `y`, which is not an argument with a gradient"):
+        diffops.testing.check(diffops.rounded, x, estimated=["y"])
+    with pytest.raises(AssertionError, match="no arguments for .*squash"):
+        diffops.testing.check_all({"rounded": (x,)}, estimated={"rounded": ["x"]})
+
+
 def test_a_function_that_is_not_smooth_fails():
     with pytest.raises(Exception, match="Jacobian mismatch"):
         diffops.testing.check(diffops.above_smallest, numpy.array([1.0, 1.0 + 1e-9, 3.0]))
