@@ -124,6 +124,14 @@ def test_linearize_and_transpose():
     numpy.testing.assert_allclose(grads, jax.vjp(lambda x: squash(x, limit), x)[1](values)[0], rtol=1e-12)
 
 
+def test_the_transpose_of_a_function_names_linearize():
+    x = numbers(3, 2)
+    with pytest.raises(NotImplementedError, match="centered: .* pass the function that `jax.linearize` returns"):
+        jax.linear_transpose(diffops.centered, x)(x)
+    grads, = jax.linear_transpose(jax.linearize(diffops.centered, x)[1], x)(x)
+    numpy.testing.assert_allclose(grads, diffops.centered(x), atol=1e-12)
+
+
 def stacked(function, arguments, axes):
     """Calls the function for each example."""
     examples = range(next(x.shape[axis] for x, axis in zip(arguments, axes) if axis is not None))

@@ -400,6 +400,11 @@ def is_zero(tangent):
 
 def transposed(program, arrays, grads, needed):
     """Returns the gradients of the inputs that `needed` marks, in which the program is linear."""
+    if isinstance(program, Call):
+        raise NotImplementedError(
+            f"{program.function.name}: JAX does not know that the function is linear; pass the function that "
+            "`jax.linearize` returns: `jax.linear_transpose(jax.linearize(f, x)[1], x)`"
+        )
     if isinstance(program, Batched):
         found = mapped(transposed, program, arrays, grads, needed)
         # All examples have the same input.
