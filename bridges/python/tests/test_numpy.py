@@ -95,6 +95,31 @@ def test_vjp_takes_keywords_and_has_defaults():
         diffops.vjp(diffops.lookup, x, places, mask, scale=1.0)
 
 
+def test_gradients_of_outputs_without_axes_may_be_numbers():
+    parts = [numpy.full((1, 1), 3.0), numpy.full((1, 1), 4.0)]
+    (_, norm), pull = diffops.vjp(diffops.unit, parts)
+    for grad in (1.0, 1, norm / norm, numpy.float32(1), numpy.asarray(1.0)):
+        numpy.testing.assert_allclose(pull(None, grad), [[[0.6]], [[0.8]]])
+
+
+def test_wrong_gradients_are_errors_that_say_what_is_expected():
+    parts = [numpy.ones((2, 2)), numpy.ones((1, 2))]
+    _, pull = diffops.vjp(diffops.unit, parts)
+    wrong = "backward of unit: the gradient of `units[1]` must "
+    norm = "backward of unit: the gradient of `norm` must be an array of float64 or a number, not "
+    for grads, error, text in (
+        (([None, numpy.ones((2, 2))], 1.0), ValueError, wrong + "have the shape [1, 2], not [2, 2]"),
+        (([None, 1.0], 1.0), ValueError, wrong + "have the shape [1, 2], not []"),
+        (([None, numpy.ones((1, 2), "f4")], 1.0), TypeError, wrong + "be an array of float64, not float32"),
+        (([None, [[1.0, 1.0]]], 1.0), TypeError, wrong + "be an array of float64, not list"),
+        ((None, "1"), TypeError, norm + "str"),
+        ((None, True), TypeError, norm + "bool"),
+    ):
+        with pytest.raises(error) as raised:
+            pull(*grads)
+        assert str(raised.value) == text
+
+
 def test_gradients_without_a_framework():
     x, limit = numpy.linspace(-1, 2, 12).reshape(3, 4), numpy.full((1, 1), 1.5)
     y, pull = diffops.vjp(diffops.squash, x, limit)
@@ -113,7 +138,7 @@ def test_gradients_without_a_framework():
     assert [grad if grad is None else grad.shape for grad in grads] == [(3, 4), (2, 4), None]
     (distances, place), pull = diffops.vjp(diffops.above_smallest, numpy.array([3.0, 1.0]))
     assert pull(distances).tolist() == [2, -2] and place == 1
-    with pytest.raises(RuntimeError, match=r"shape \[2\] was started with a gradient of shape \[3\]"):
+    with pytest.raises(ValueError, match=r"the gradient of `distances` must have the shape \[2\], not \[3\]"):
         pull(numpy.ones(3))
     _, pull = diffops.vjp(diffops.polar, x, x + 3)
     grad_x, _ = pull(None, numpy.ones((3, 4)))
