@@ -1,5 +1,6 @@
 """The functions of `examples/python` on arrays of NumPy."""
 
+import ast
 import subprocess
 import sys
 
@@ -262,3 +263,13 @@ def test_a_panic_is_reported_once():
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ran.stdout.startswith("linear of input [2, 3], weight [2, 2]: ndarray: ") and ran.stderr == ""
+
+
+def test_the_stub_has_what_functions_take():
+    stub = ast.parse(diffops.__pyi__)
+    functions = {item.name: item for item in stub.body if isinstance(item, ast.FunctionDef)}
+    assert "'''Two parts of three numbers.'''" in ast.get_docstring(functions["split"])
+    types = {"pick": "IndexArray | Sequence[Any]", "split": "Sequence[int] | jax.Array | numpy.ndarray"}
+    assert {name: ast.unparse(functions[name].args.args[1].annotation) for name in types} == types
+    assert [part.tolist() for part in diffops.split(numpy.arange(3.0), numpy.array([1, 2]))] == [[0], [1, 2]]
+    assert diffops.pick(numpy.arange(3.0), [2, 0]).tolist() == [2, 0]
