@@ -6,7 +6,7 @@ use numpy::{Element as NumpyElement, PyReadonlyArrayDyn};
 use pullback::ndarray::{Array, ArrayD, ArrayRef, ArrayView, Dimension, IxDyn};
 use pullback::{AnyTensor, Element, ElementType, Tensor};
 use pyo3::conversion::FromPyObjectOwned;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
@@ -299,6 +299,12 @@ fn from_plain<T: FromPlain>(given: &Given<'_, '_>, plain: &Plain<'_>) -> PyResul
 /// Returns the error for a value that Python cannot convert.
 fn refused(given: &Given<'_, '_>, value: &Bound<'_, PyAny>, error: impl Into<PyErr>) -> PyErr {
     let error = error.into();
+    if error.is_instance_of::<PyOverflowError>(value.py()) {
+        return PyValueError::new_err(format!(
+            "`{}` is {value}, which is out of range",
+            given.name
+        ));
+    }
     PyTypeError::new_err(format!("`{}`: {}", given.name, error.value(value.py())))
 }
 

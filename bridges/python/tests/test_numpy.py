@@ -84,6 +84,15 @@ def test_a_shape_too_large_for_memory_is_an_error():
         diffops.squash(x, limit)
 
 
+def test_integers_and_values_out_of_range_are_named():
+    x, grid, mask = numpy.ones(300), numpy.array([[256]]), numpy.array([[True]])
+    with pytest.raises(ValueError, match="lookup: `places` has 256, which is out of range"):
+        diffops.lookup(x, grid, mask)
+    for stride in (-1, 1 << 64):
+        with pytest.raises(ValueError, match=f"windows: `stride` is {stride}, which is out of range"):
+            diffops.windows(x, 3, stride)
+
+
 def test_vjp_takes_keywords_and_has_defaults():
     x, places, mask = numpy.ones(3), numpy.array([[2]]), numpy.array([[True]])
     for keywords, factor in (({}, 1.0), ({"factor": 3.0}, 3.0)):
