@@ -109,17 +109,38 @@ class Call(Program):
         lengths = ()
         if outputs is None:
             # Only a run of the function shows shapes that are not declared, and the lengths of lists.
-            ones = [numpy.ones(aval.shape, aval.dtype) for aval in tensors]
-            call = calls.Call(function, tuple(sample))
-            found, lengths = call(ones, [False] * len(ones))[1], call.lengths
-            outputs = [
-                MISSING if output is None else (numpy.shape(output), numpy.asarray(output).dtype) for output in found
-            ]
+            outputs, lengths = shown_by_run(function, sample, tensors)
+            check_dependence(function, traced, sample, tensors, (outputs, lengths))
         for place, (_, kind) in enumerate(outputs):
             if numpy.dtype(kind).kind not in "biuf":
                 raise TypeError(f"{function.name}: output {place} is a text, which a program of JAX cannot have")
         canonical = jax.dtypes.canonicalize_dtype
         return [(tuple(shape), canonical(kind)) for shape, kind in outputs], lengths
+
+
+def shown_by_run(function, arguments, tensors):
+    """Returns the shapes and element types of the outputs of a run on ones, and the lengths of the lists among them."""
+    ones = [numpy.ones(aval.shape, aval.dtype) for aval in tensors]
+    call = calls.Call(function, tuple(arguments))
+    found = call(ones, [False] * len(ones))[1]
+    shapes = [MISSING if output is None else (numpy.shape(output), numpy.asarray(output).dtype) for output in found]
+    return shapes, call.lengths
+
+
+def check_dependence(function, traced, sample, tensors, shown):
+    """Raises an error if a run with ones in a traced array of values, for the zeros in `sample`, shows other shapes."""
+    for place, argument in enumerate(traced):
+        if not isinstance(argument, Traced) or not argument.ndim:
+            continue
+        ones = [*sample]
+        ones[place] = numpy.ones_like(sample[place])
+        try:
+            other = shown_by_run(function, ones, tensors)
+        except Exception:
+            # The function does not take ones, such as indices out of range.
+            continue
+        if other != shown:
+            raise ValueError(argument.text)
 
 
 # The shape and the element type in place of an output that is None, which no optional output has.
@@ -185,8 +206,9 @@ class Traced:
     """A value that is not known while a program is traced."""
 
     def __init__(self, function, name, aval):
+        numbers = "a tuple of numbers" if aval.shape else "a number"
         self.text = (
-            f"{function}: the shape of an output depends on `{name}`, which is traced; pass a number, or name it in "
+            f"{function}: the shape of an output depends on `{name}`, which is traced; pass {numbers}, or name it in "
             "`static_argnames` of `jax.jit`"
         )
         self.shape = aval.shape
