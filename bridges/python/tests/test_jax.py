@@ -372,6 +372,18 @@ def test_half_precision_is_computed_in_single(kind):
         diffops.squash(x, limit.astype("float64"))
 
 
+def test_element_types_that_differ_from_a_half_give_single():
+    kinds = "bfloat16", "float16", "float32"
+    for pair in itertools.product(kinds, repeat=2):
+        given = [jnp.asarray([0.5], kind) for kind in pair]
+        found = diffops.squash(*given)
+        assert found.dtype == (pair[0] if pair[0] == pair[1] else "float32")
+        grads = jax.grad(lambda *given: diffops.squash(*given).sum().astype("float32"), (0, 1))(*given)
+        assert [grad.dtype for grad in grads] == list(pair)
+    with pytest.raises(TypeError, match="squash: `limit` must be float32, not float64"):
+        diffops.squash(jnp.ones(1, "bfloat16"), jnp.ones(1))
+
+
 def test_numpy_and_numbers_beside_arrays_of_jax():
     x, limit = arrays(8)
     expected = squash(x, limit)
