@@ -465,6 +465,29 @@ def test_several_devices():
     assert in_a_new_process(program, XLA_FLAGS="--xla_force_host_platform_device_count=2") == "done\n"
 
 
+@pytest.mark.skipif(not hasattr(jax.sharding, "reshard"), reason="JAX has no explicit axes")
+def test_gradients_are_on_the_explicit_axes_of_their_arrays():
+    program = """
+        import jax, jax.numpy as jnp, diffops, numpy
+        from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
+
+        def squash(x, limit):
+            return x / jnp.sqrt(1 + (x / limit) ** 2)
+
+        mesh = jax.make_mesh((2,), ("d",), axis_types=(AxisType.Explicit,))
+        with jax.set_mesh(mesh):
+            x = jax.device_put(jnp.linspace(-2, 2, 12).reshape(4, 3), NamedSharding(mesh, P("d", None)))
+            limit = jnp.ones((1, 3))
+            for wrap in (lambda f: f, jax.jit):
+                grads = [wrap(jax.grad(lambda *given: f(*given).sum(), (0, 1)))(x, limit) for f in (diffops.squash, squash)]
+                for one, other in zip(*grads):
+                    numpy.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+                    assert jax.typeof(one) == jax.typeof(other)
+        print("done")
+    """
+    assert in_a_new_process(program, XLA_FLAGS="--xla_force_host_platform_device_count=2") == "done\n"
+
+
 def test_outputs_and_values_of_every_kind():
     x = jnp.asarray([3.0, 1.0, 2.0])
     for wrap in (lambda f: f, jax.jit):

@@ -448,8 +448,15 @@ def transpose(grads, *arrays, program):
     found = transposed(program, known, grads, needed)
     avals = [array.aval if undefined else None for array, undefined in zip(arrays, needed)]
     return [
-        None if aval is None else ad.Zero(aval) if grad is None else grad for aval, grad in zip(avals, found)
+        None if aval is None else ad.Zero(aval) if grad is None else placed_like(aval, grad)
+        for aval, grad in zip(avals, found)
     ]
+
+
+def placed_like(aval, array):
+    """Returns an array with the axes of `aval` on explicit axes of a mesh."""
+    spec = getattr(getattr(aval, "sharding", None), "spec", ())
+    return jax.sharding.reshard(array, spec) if any(spec) else array
 
 
 ad.primitive_jvps[run] = differentiated
