@@ -132,6 +132,13 @@ def test_the_transpose_of_a_function_names_linearize():
     numpy.testing.assert_allclose(grads, diffops.centered(x), atol=1e-12)
 
 
+@pytest.mark.parametrize("wrap", [lambda f: f, jax.jit])
+def test_debug_nans_names_the_function(wrap):
+    x = jnp.asarray([jnp.inf])
+    with jax.debug_nans(True), pytest.raises(FloatingPointError, match="nan"):
+        wrap(diffops.squash)(x, x)
+
+
 def stacked(function, arguments, axes):
     """Calls the function for each example."""
     examples = range(next(x.shape[axis] for x, axis in zip(arguments, axes) if axis is not None))

@@ -277,7 +277,13 @@ def alike(arrays):
 
 @functools.lru_cache(maxsize=MOST)
 def compiled(program):
-    return jax.jit(lambda *arrays: run.bind(*arrays, program=program))
+    def apply(*arrays):
+        return run.bind(*arrays, program=program)
+
+    # As JAX marks its own primitives: `jax_debug_nans` names the function, and does not look inside of it.
+    apply._apply_primitive = True
+    apply.__name__ = apply.__qualname__ = program.call.function.name
+    return jax.jit(apply)
 
 
 @run.def_impl
