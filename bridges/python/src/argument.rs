@@ -6,7 +6,7 @@ use numpy::{Element as NumpyElement, PyReadonlyArrayDyn};
 use pullback::ndarray::{Array, ArrayD, ArrayRef, ArrayView, Dimension, IxDyn};
 use pullback::{AnyTensor, Element, ElementType, Tensor};
 use pyo3::conversion::FromPyObjectOwned;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
@@ -283,15 +283,16 @@ fn value<'py, T: FromPyObjectOwned<'py> + FromPlain>(given: &Given<'_, 'py>) -> 
             given.name
         )));
     }
-    let value = object.extract();
-    value.or_else(|error| {
-        // Python takes no array for a `bool`, and no tensor of PyTorch for a list.
-        let refused = |error| refused(given, object, error);
-        match object.call_method0(intern!(object.py(), "tolist")) {
-            Ok(list) => list.extract().map_err(|error| refused(error.into())),
-            Err(_) => Err(refused(error.into())),
-        }
-    })
+    let converted = object.extract::<T>().map_err(Into::<PyErr>::into);
+    // Python takes no array for a `bool`, and no tensor of PyTorch for a list.
+    let converted =
+        converted.or_else(
+            |error| match object.call_method0(intern!(object.py(), "tolist")) {
+                Ok(list) => list.extract::<T>().map_err(Into::<PyErr>::into),
+                Err(_) => Err(error),
+            },
+        );
+    converted.map_err(|error| refused(given, object, error))
 }
 
 fn from_plain<T: FromPlain>(given: &Given<'_, '_>, plain: &Plain<'_>) -> PyResult<T> {
@@ -307,6 +308,12 @@ fn from_plain<T: FromPlain>(given: &Given<'_, '_>, plain: &Plain<'_>) -> PyResul
 /// Returns the error for a value that Python cannot convert.
 fn refused(given: &Given<'_, '_>, value: &Bound<'_, PyAny>, error: impl Into<PyErr>) -> PyErr {
     let error = error.into();
+    if error.is_instance_of::<PyOverflowError>(value.py()) {
+        return PyValueError::new_err(format!(
+            "`{}` is {value}, which is out of range",
+            given.name
+        ));
+    }
     PyTypeError::new_err(format!("`{}`: {}", given.name, error.value(value.py())))
 }
 

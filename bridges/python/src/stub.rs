@@ -1,5 +1,6 @@
 //! The definition, the documentation and the `.pyi` stub of a function.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use pullback::catalogue::Entry;
@@ -30,10 +31,10 @@ pub(crate) fn head() -> String {
      def set_num_threads(count: int) -> None: ...\n\
      class testing:\n    \
      @staticmethod\n    \
-     def check(function: Callable[..., Any], *arguments: Any) -> None: ...\n    \
+     def check(function: Callable[..., Any], /, *arguments: Any, estimated: Sequence[str] = ..., **keywords: Any) -> None: ...\n    \
      @staticmethod\n    \
-     def check_all(cases: dict[str, Sequence[Any]]) -> None: ...\n\n\
-     def vjp(function: Callable[..., Any], *arguments: Any) -> tuple[Any, Callable[..., Any]]: ...\n"
+     def check_all(cases: dict[str, Sequence[Any]], estimated: dict[str, Sequence[str]] = ...) -> None: ...\n\n\
+     def vjp(function: Callable[..., Any], /, *arguments: Any, **keywords: Any) -> tuple[Any, Callable[..., Any]]: ...\n"
         .to_owned()
 }
 
@@ -110,7 +111,7 @@ pub(crate) fn definition(
             } else {
                 " = ..."
             };
-            format!("{name}: {}{default}", parameter.stub)
+            format!("{name}: {}{default}", accepted(parameter))
         })
         .collect();
     let outputs: Vec<&str> = variant.outputs.iter().map(|output| output.stub).collect();
@@ -118,8 +119,10 @@ pub(crate) fn definition(
         [one] => one.to_owned(),
         _ => format!("tuple[{}]", outputs.join(", ")),
     };
+    // The end of a docstring.
     let indented = docs
         .trim_end()
+        .replace("\"\"\"", "'''")
         .replace('\n', "\n    ")
         .replace("\n    \n", "\n\n");
     let stub = format!(
@@ -127,6 +130,17 @@ pub(crate) fn definition(
         annotated.join(", ")
     );
     Ok(Definition { source, docs, stub })
+}
+
+/// Returns the type of a parameter in a stub: lists of values may be arrays, and arrays of indices lists.
+fn accepted(parameter: &Parameter) -> Cow<'static, str> {
+    match parameter.stub {
+        "IndexArray" => "IndexArray | Sequence[Any]".into(),
+        list if list.starts_with("Sequence") && parameter.dtype.is_none() => {
+            format!("{list} | jax.Array | numpy.ndarray").into()
+        }
+        stub => stub.into(),
+    }
 }
 
 /// Returns the names of the outputs, with what is declared of them.

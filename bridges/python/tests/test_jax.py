@@ -124,6 +124,21 @@ def test_linearize_and_transpose():
     numpy.testing.assert_allclose(grads, jax.vjp(lambda x: squash(x, limit), x)[1](values)[0], rtol=1e-12)
 
 
+def test_the_transpose_of_a_function_names_linearize():
+    x = numbers(3, 2)
+    with pytest.raises(NotImplementedError, match="centered: .* pass the function that `jax.linearize` returns"):
+        jax.linear_transpose(diffops.centered, x)(x)
+    grads, = jax.linear_transpose(jax.linearize(diffops.centered, x)[1], x)(x)
+    numpy.testing.assert_allclose(grads, diffops.centered(x), atol=1e-12)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, jax.jit])
+def test_debug_nans_names_the_function(wrap):
+    x = jnp.asarray([jnp.inf])
+    with jax.debug_nans(True), pytest.raises(FloatingPointError, match="nan"):
+        wrap(diffops.squash)(x, x)
+
+
 def stacked(function, arguments, axes):
     """Calls the function for each example."""
     examples = range(next(x.shape[axis] for x, axis in zip(arguments, axes) if axis is not None))
@@ -240,6 +255,32 @@ def test_vmap_of_vmap():
     assert jax.vmap(diffops.smooth)(jnp.ones((0, 5))).shape == (0, 3)
 
 
+def test_each_example_of_vmap_has_all_entries_of_a_value():
+    labels, rows = jnp.asarray([1, 0, 1]), numbers(2, 3)
+    expected = [diffops.focal(row, labels, 2.0) for row in rows]
+    for given in (labels, [1, 0, 1], numpy.asarray([1, 0, 1])):
+        numpy.testing.assert_allclose(jax.vmap(lambda x: diffops.focal(x, given, 2.0))(rows), expected)
+    each = jnp.asarray([[1, 0, 1], [0, 0, 1]])
+    found = jax.vmap(lambda x, label: diffops.focal(x, label, 2.0))(rows, each)
+    numpy.testing.assert_allclose(found, [diffops.focal(*given, 2.0) for given in zip(rows, each)])
+    for given in ([1, 0, 1, 0, 0, 0], jnp.asarray([1, 0, 1, 0, 0, 0])):
+        with pytest.raises(RuntimeError, match="focal of .*: `label` must have 3 entries, one for each element, found 6"):
+            jax.vmap(lambda x: diffops.focal(x, given, 2.0))(rows).block_until_ready()
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, jax.jit])
+def test_jacobians_of_a_function_with_entries(wrap):
+    x, labels = numbers(3), [1, 0, 1]
+
+    def theirs(x):
+        p = jax.nn.sigmoid(jnp.where(jnp.asarray(labels) == 1, x, -x))
+        return -((1 - p) ** 2) * jnp.log(p)
+
+    for jacobian in (jax.jacfwd, jax.jacrev, jax.hessian):
+        found, expected = (wrap(jacobian(f))(x) for f in (lambda x: diffops.focal(x, labels, 2.0), theirs))
+        numpy.testing.assert_allclose(found, expected, atol=1e-12)
+
+
 def test_calls_without_jit():
     x, limit = arrays(9)
     with jax.disable_jit():
@@ -338,6 +379,18 @@ def test_half_precision_is_computed_in_single(kind):
         diffops.squash(x, limit.astype("float64"))
 
 
+def test_element_types_that_differ_from_a_half_give_single():
+    kinds = "bfloat16", "float16", "float32"
+    for pair in itertools.product(kinds, repeat=2):
+        given = [jnp.asarray([0.5], kind) for kind in pair]
+        found = diffops.squash(*given)
+        assert found.dtype == (pair[0] if pair[0] == pair[1] else "float32")
+        grads = jax.grad(lambda *given: diffops.squash(*given).sum().astype("float32"), (0, 1))(*given)
+        assert [grad.dtype for grad in grads] == list(pair)
+    with pytest.raises(TypeError, match="squash: `limit` must be float32, not float64"):
+        diffops.squash(jnp.ones(1, "bfloat16"), jnp.ones(1))
+
+
 def test_numpy_and_numbers_beside_arrays_of_jax():
     x, limit = arrays(8)
     expected = squash(x, limit)
@@ -414,6 +467,29 @@ def test_several_devices():
             numpy.testing.assert_allclose(found, theirs(x, other) + 1, rtol=1e-5)
             numpy.testing.assert_allclose(ours(sharded, other), theirs(x, other), rtol=1e-5)
         numpy.testing.assert_allclose(jax.pmap(diffops.Exp)(x[:2]), jnp.exp(x[:2]), rtol=1e-6)
+        print("done")
+    """
+    assert in_a_new_process(program, XLA_FLAGS="--xla_force_host_platform_device_count=2") == "done\n"
+
+
+@pytest.mark.skipif(not hasattr(jax.sharding, "reshard"), reason="JAX has no explicit axes")
+def test_gradients_are_on_the_explicit_axes_of_their_arrays():
+    program = """
+        import jax, jax.numpy as jnp, diffops, numpy
+        from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
+
+        def squash(x, limit):
+            return x / jnp.sqrt(1 + (x / limit) ** 2)
+
+        mesh = jax.make_mesh((2,), ("d",), axis_types=(AxisType.Explicit,))
+        with jax.set_mesh(mesh):
+            x = jax.device_put(jnp.linspace(-2, 2, 12).reshape(4, 3), NamedSharding(mesh, P("d", None)))
+            limit = jnp.ones((1, 3))
+            for wrap in (lambda f: f, jax.jit):
+                grads = [wrap(jax.grad(lambda *given: f(*given).sum(), (0, 1)))(x, limit) for f in (diffops.squash, squash)]
+                for one, other in zip(*grads):
+                    numpy.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+                    assert jax.typeof(one) == jax.typeof(other)
         print("done")
     """
     assert in_a_new_process(program, XLA_FLAGS="--xla_force_host_platform_device_count=2") == "done\n"

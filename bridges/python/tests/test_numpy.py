@@ -1,5 +1,6 @@
 """The functions of `examples/python` on arrays of NumPy."""
 
+import ast
 import subprocess
 import sys
 
@@ -83,6 +84,52 @@ def test_a_shape_too_large_for_memory_is_an_error():
         diffops.squash(x, limit)
 
 
+def test_integers_and_values_out_of_range_are_named():
+    x, grid, mask = numpy.ones(300), numpy.array([[256]]), numpy.array([[True]])
+    with pytest.raises(ValueError, match="lookup: `places` has 256, which is out of range"):
+        diffops.lookup(x, grid, mask)
+    for stride in (-1, 1 << 64):
+        with pytest.raises(ValueError, match=f"windows: `stride` is {stride}, which is out of range"):
+            diffops.windows(x, 3, stride)
+
+
+def test_vjp_takes_keywords_and_has_defaults():
+    x, places, mask = numpy.ones(3), numpy.array([[2]]), numpy.array([[True]])
+    for keywords, factor in (({}, 1.0), ({"factor": 3.0}, 3.0)):
+        (values, _), pull = diffops.vjp(diffops.lookup, x, mask=mask, places=places, **keywords)
+        assert values.tolist() == [[factor]]
+        assert pull(values)[0].tolist() == [0, 0, factor**2]
+    with pytest.raises(TypeError, match="lookup: missing a required argument: 'places'"):
+        diffops.vjp(diffops.lookup, x)
+    with pytest.raises(TypeError, match="lookup: got an unexpected keyword argument 'scale'"):
+        diffops.vjp(diffops.lookup, x, places, mask, scale=1.0)
+
+
+def test_gradients_of_outputs_without_axes_may_be_numbers():
+    parts = [numpy.full((1, 1), 3.0), numpy.full((1, 1), 4.0)]
+    (_, norm), pull = diffops.vjp(diffops.unit, parts)
+    for grad in (1.0, 1, norm / norm, numpy.float32(1), numpy.asarray(1.0)):
+        numpy.testing.assert_allclose(pull(None, grad), [[[0.6]], [[0.8]]])
+
+
+def test_wrong_gradients_are_errors_that_say_what_is_expected():
+    parts = [numpy.ones((2, 2)), numpy.ones((1, 2))]
+    _, pull = diffops.vjp(diffops.unit, parts)
+    wrong = "backward of unit: the gradient of `units[1]` must "
+    norm = "backward of unit: the gradient of `norm` must be an array of float64 or a number, not "
+    for grads, error, text in (
+        (([None, numpy.ones((2, 2))], 1.0), ValueError, wrong + "have the shape [1, 2], not [2, 2]"),
+        (([None, 1.0], 1.0), ValueError, wrong + "have the shape [1, 2], not []"),
+        (([None, numpy.ones((1, 2), "f4")], 1.0), TypeError, wrong + "be an array of float64, not float32"),
+        (([None, [[1.0, 1.0]]], 1.0), TypeError, wrong + "be an array of float64, not list"),
+        ((None, "1"), TypeError, norm + "str"),
+        ((None, True), TypeError, norm + "bool"),
+    ):
+        with pytest.raises(error) as raised:
+            pull(*grads)
+        assert str(raised.value) == text
+
+
 def test_gradients_without_a_framework():
     x, limit = numpy.linspace(-1, 2, 12).reshape(3, 4), numpy.full((1, 1), 1.5)
     y, pull = diffops.vjp(diffops.squash, x, limit)
@@ -101,7 +148,7 @@ def test_gradients_without_a_framework():
     assert [grad if grad is None else grad.shape for grad in grads] == [(3, 4), (2, 4), None]
     (distances, place), pull = diffops.vjp(diffops.above_smallest, numpy.array([3.0, 1.0]))
     assert pull(distances).tolist() == [2, -2] and place == 1
-    with pytest.raises(RuntimeError, match=r"shape \[2\] was started with a gradient of shape \[3\]"):
+    with pytest.raises(ValueError, match=r"the gradient of `distances` must have the shape \[2\], not \[3\]"):
         pull(numpy.ones(3))
     _, pull = diffops.vjp(diffops.polar, x, x + 3)
     grad_x, _ = pull(None, numpy.ones((3, 4)))
@@ -225,3 +272,13 @@ def test_a_panic_is_reported_once():
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ran.stdout.startswith("linear of input [2, 3], weight [2, 2]: ndarray: ") and ran.stderr == ""
+
+
+def test_the_stub_has_what_functions_take():
+    stub = ast.parse(diffops.__pyi__)
+    functions = {item.name: item for item in stub.body if isinstance(item, ast.FunctionDef)}
+    assert "'''Two parts of three numbers.'''" in ast.get_docstring(functions["split"])
+    types = {"pick": "IndexArray | Sequence[Any]", "split": "Sequence[int] | jax.Array | numpy.ndarray"}
+    assert {name: ast.unparse(functions[name].args.args[1].annotation) for name in types} == types
+    assert [part.tolist() for part in diffops.split(numpy.arange(3.0), numpy.array([1, 2]))] == [[0], [1, 2]]
+    assert diffops.pick(numpy.arange(3.0), [2, 0]).tolist() == [2, 0]

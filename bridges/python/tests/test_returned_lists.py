@@ -313,3 +313,13 @@ def test_the_stub_and_the_documentation():
     for function, outputs in (("powers", "Tensor[]"), ("unit", "(Tensor[], Tensor)")):
         schema = str(getattr(torch.ops.diffops, function).default._schema)
         assert schema.endswith(f"*, int[] _lengths=[]) -> {outputs}")
+
+
+def test_a_shape_that_depends_on_traced_numbers_names_them():
+    x = jnp.arange(3.0)
+    text = "split: the shape of an output depends on `lengths`, which is traced; pass a tuple of numbers, or name it in"
+    for trace in (jax.jit(diffops.split), lambda *given: jax.eval_shape(diffops.split, *given)):
+        with pytest.raises(ValueError, match=text):
+            trace(x, [1, 2])
+    found = jax.jit(diffops.split, static_argnames="lengths")(x, lengths=(1, 2))
+    assert [part.tolist() for part in found] == [[0], [1, 2]]

@@ -19,6 +19,7 @@ CASES = {
     "boxcox": (numbers(2, 3, low=0.5), 1.5),
     "centered": (numbers(3, 2),),
     "decaying": (numbers(3), numbers(4, 3), 0.5),
+    "focal": (numbers(3), [1, 0, 1], 2.0),
     "gaussian": (numbers(5, 3), numbers(4, 3), numbers(4), 2.0),
     "hamilton": (numbers(2, 4), numbers(1, 4)),
     "leaky": (numbers(4), numbers(5, 4), numbers(4, low=0.5, high=0.9)),
@@ -50,6 +51,22 @@ def test_all_checks_pass(name):
 def test_no_function_is_left_out():
     with pytest.raises(AssertionError, match="no arguments for .*squash"):
         diffops.testing.check_all({name: case for name, case in CASES.items() if name != "squash"})
+
+
+def test_defaults_and_keywords_are_those_of_the_function():
+    grid = numpy.array([[1, 3], [0, 3]])
+    diffops.testing.check(diffops.lookup, numbers(4), mask=grid > 0, places=grid)
+
+
+def test_estimates_are_not_compared_with_derivatives():
+    x = numpy.array([0.3, 1.8])
+    with pytest.raises(Exception, match="Jacobian mismatch"):
+        diffops.testing.check(diffops.rounded, x)
+    diffops.testing.check(diffops.rounded, x, estimated=["x"])
+    with pytest.raises(ValueError, match="rounded: `estimated` names `y`, which is not an argument with a gradient"):
+        diffops.testing.check(diffops.rounded, x, estimated=["y"])
+    with pytest.raises(AssertionError, match="no arguments for .*squash"):
+        diffops.testing.check_all({"rounded": (x,)}, estimated={"rounded": ["x"]})
 
 
 def test_a_function_that_is_not_smooth_fails():

@@ -64,7 +64,7 @@ impl Parse for Function {
 
 impl Parse for Default {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        let name = input.call(Ident::parse_any)?;
+        let name = input.call(Ident::parse_any)?.unraw();
         input.parse::<Token![=]>()?;
         let minus = input.parse::<Option<Token![-]>>()?.map_or("", |_| "-");
         let value = match input.parse::<Lit>()? {
@@ -172,6 +172,20 @@ fn callable(path: &Path, last: &Ident) -> Path {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_default_of_a_raw_identifier_has_its_name_without_the_prefix() {
+        let module = syn::parse_str::<Module>("diffops: lerp(r#yield = 0.5)");
+        let module = module.unwrap_or_else(|error| panic!("{error}"));
+        let defaults = module
+            .functions
+            .iter()
+            .flat_map(|function| &function.defaults);
+        let defaults: Vec<_> = defaults
+            .map(|default| (default.name.to_string(), &*default.value))
+            .collect();
+        assert_eq!(defaults, [("yield".to_owned(), "0.5")]);
+    }
 
     #[test]
     fn mistakes_are_errors() {

@@ -1,11 +1,12 @@
 """Calls of functions by name, in the framework of their arrays, and `vjp` for NumPy."""
 
+import inspect
 import sys
 
 import numpy
 
 from . import after
-from .call import Call, folded, lengths_of, operators, returned, unfolded
+from .call import LIST, Call, folded, lengths_of, operators, returned, unfolded
 
 functions = {}
 # What calls each on plain tensors of PyTorch.
@@ -265,19 +266,54 @@ def flat_grads(function, grads, differentiable):
     return flat
 
 
-def vjp(function, *arguments):
+def bound(function, arguments, keywords):
+    """Returns what a call of a function of this module has for each parameter, default values too, without lists: see
+    `unfolded`.
+    """
+    try:
+        given = inspect.signature(function).bind(*arguments, **keywords)
+    except TypeError as error:
+        raise TypeError(f"{function.__name__}: {error}") from None
+    given.apply_defaults()
+    return unfolded(function.pullback, tuple(given.arguments.values()))
+
+
+def output_names(function, lengths):
+    """Returns the names of the outputs, with one for each array of lists of these lengths."""
+    lengths, names = iter(lengths), []
+    for (name, _), (stub, _) in zip(function.shapes[1], function.stubs[1]):
+        names += [f"{name}[{index}]" for index in range(next(lengths))] if stub == LIST else [name]
+    return names
+
+
+def gradient_of_numpy(name, output, grad, output_name, is_half):
+    """Returns the gradient of an output as an array of the output's type and shape; None as it is."""
+    if grad is None:
+        return None
+    is_number = isinstance(grad, (int, float, numpy.number)) and not isinstance(grad, bool)
+    found = numpy.asarray(grad, output.dtype) if is_number or (is_half and isinstance(grad, numpy.ndarray)) else grad
+    kind = found.dtype.name if isinstance(found, numpy.ndarray) else type(found).__name__
+    if not isinstance(found, numpy.ndarray) or found.dtype != output.dtype:
+        expected = f"an array of {output.dtype}" + (" or a number" if output.ndim == 0 else "")
+        raise TypeError(f"backward of {name}: the gradient of `{output_name}` must be {expected}, not {kind}")
+    if found.shape != output.shape:
+        shapes = f"the shape {list(output.shape)}, not {list(found.shape)}"
+        raise ValueError(f"backward of {name}: the gradient of `{output_name}` must have {shapes}")
+    return found
+
+
+def vjp(function, /, *arguments, **keywords):
     """Calls a function of this module with arrays of NumPy. Returns its outputs, and a function from gradients of the
     outputs that are arrays of floats, a list for a list, to gradients of the arguments, None for those that are not
-    arrays, and a list for a list of arrays. A gradient that is None counts as zeros.
+    arrays, and a list for a list of arrays. A gradient that is None counts as zeros; that of an output without axes may be
+    a number.
 
         y, pull = vjp(squash, x, limit)
         grad_x, grad_limit = pull(numpy.ones_like(y))
     """
     if not hasattr(function, "pullback"):
         raise TypeError(f"vjp expects a function of a pullback module, got {function!r}")
-    function = function.pullback
-    arguments += (None,) * (len(function.arguments) - len(arguments))
-    function, arguments = unfolded(function, arguments)
+    function, arguments = bound(function, arguments, keywords)
     arrays = [arguments[place] for place in function.places if arguments[place] is not None]
     check(Call(function, arguments), arrays, "a numpy.ndarray")
     # `pull` needs the values of now, and NumPy does not report when an array is written to.
@@ -287,12 +323,15 @@ def vjp(function, *arguments):
     widened = widened_arrays(function.name, arrays, kinds)
     recording, outputs, differentiable, lengths = function.run(arguments, widened, needed)
     outputs_with = function.returned(differentiable, lengths)
-    wide = [output.dtype for output, kind in zip(outputs, differentiable) if kind is not None]
+    names = output_names(function, lengths)
+    floats = [(output, name) for output, name, kind in zip(outputs, names, differentiable) if kind is not None]
 
     def pull(*grads):
         grads = flat_grads(function, grads, outputs_with)
-        if kinds is not None:
-            grads = [grad if grad is None else numpy.asarray(grad, of) for grad, of in zip(grads, wide)]
+        grads = [
+            gradient_of_numpy(function.name, output, grad, name, kinds is not None)
+            for grad, (output, name) in zip(grads, floats)
+        ]
         found = zip(arrays, recording.gradients(grads, needed))
         found = [numpy.zeros_like(array) if grad is None else grad.astype(array.dtype, copy=False) for array, grad in found]
         found = iter(found)

@@ -13,13 +13,15 @@ def apply(call, arrays):
     function = call.function
     places, kinds = function.places, function.stubs[0]
     kind = next(array.dtype for array in arrays if hasattr(array, "dtype"))
-    half = kind in HALF
+    kinds_of_arrays = {array.dtype for array in arrays if hasattr(array, "dtype")}
+    half = any(kind in HALF for kind in kinds_of_arrays)
     wide = jnp.float32 if "float32" in function.elements else jnp.float64
+    narrow = HALF if wide == jnp.float32 else (*HALF, jnp.float32)
     words, operands, arguments = [], [], []
     for place, (name, argument) in enumerate(zip(function.arguments, call.arguments)):
         if place in places:
             value = None if argument is None else tensor(call, name, argument, kind)
-            if half and value is not None and value.dtype == kind:
+            if half and value is not None and value.dtype in narrow:
                 value = value.astype(wide)
         else:
             value = plain(call, name, argument, kinds[place])
@@ -38,6 +40,7 @@ def apply(call, arrays):
         program = program_of(function, " ".join([head, *words]), tuple(arguments), lengths)
     outputs = bind(program, operands)
     if half:
+        kind = kind if len(kinds_of_arrays) == 1 else jnp.float32
         outputs = [output.astype(kind) if output.dtype == wide else output for output in outputs]
     return function.returned(without_missing(program, outputs), program.lengths)
 

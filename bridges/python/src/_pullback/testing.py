@@ -9,33 +9,37 @@ import warnings
 
 import numpy
 
-from .call import folded, operators, unfolded, unreturned
-from .dispatch import functions
+from .call import folded, operators, unreturned
+from .dispatch import bound, functions
 
 
-def check(function, *arguments):
+def check(function, /, *arguments, estimated=(), **keywords):
     """Checks the outputs and all derivatives of a function at these arguments: arrays of NumPy, and values.
+
+    `estimated` names arguments whose gradients are estimates, as those of a straight-through function: they are not
+    compared with derivatives.
 
     In PyTorch, runs `gradcheck` and, if the function is twice differentiable, `gradgradcheck`, both also for gradients
     that are undefined or batched and for forward mode; and `opcheck` of the operators. In JAX, runs `check_grads` for
     the same modes, eagerly and in `jit`. Choose arguments at which the function is smooth.
     """
-    function = function.pullback
-    arguments += (None,) * (len(function.arguments) - len(arguments))
-    function, arguments = unfolded(function, arguments)
+    function, arguments = bound(function, arguments, keywords)
+    places = compared(function, arguments, estimated)
     if importlib.util.find_spec("torch"):
-        check_torch(function, arguments)
+        check_torch(function, arguments, places)
     if importlib.util.find_spec("jax"):
-        check_jax(function, arguments)
+        check_jax(function, arguments, places)
 
 
-def check_all(cases):
-    """Checks all functions of the module at the arguments in `cases`, by the names of the functions."""
+def check_all(cases, estimated={}):
+    """Checks all functions of the module at the arguments in `cases`, by the names of the functions. `estimated` has, by
+    these names too, what `check` does not compare.
+    """
     missing = functions.keys() - cases.keys()
     if missing:
         raise AssertionError(f"no arguments for {', '.join(sorted(missing))}")
     for name, arguments in cases.items():
-        check(wrapper(name), *arguments)
+        check(wrapper(name), *arguments, estimated=estimated.get(name, ()))
 
 
 def wrapper(name):
@@ -49,17 +53,25 @@ def differentiable(function, arguments):
     return [place for place, has_gradient in pairs if has_gradient and arguments[place] is not None]
 
 
+def compared(function, arguments, estimated):
+    """Returns the places of the arguments whose gradients are the derivatives: all but the estimated ones."""
+    names = {place: function.arguments[place].partition("[")[0] for place in differentiable(function, arguments)}
+    for name in estimated:
+        if name not in names.values():
+            raise ValueError(f"{function.name}: `estimated` names `{name}`, which is not an argument with a gradient")
+    return [place for place, name in names.items() if name not in estimated]
+
+
 def has_order(function, order):
     return function.order is None or function.order >= order
 
 
-def check_torch(function, arguments):
+def check_torch(function, arguments, places):
     import torch
     from torch.autograd import gradcheck, gradgradcheck
 
-    places = differentiable(function, arguments)
     tensors = [torch.from_numpy(x.copy()) if isinstance(x, numpy.ndarray) else x for x in arguments]
-    for place in places:
+    for place in differentiable(function, arguments):
         tensors[place].requires_grad_()
     call = wrapper(function.name)
 
@@ -89,12 +101,11 @@ def check_torch(function, arguments):
             torch.library.opcheck(operator, tuple(folded(function, tensors)))
 
 
-def check_jax(function, arguments):
+def check_jax(function, arguments, places):
     import jax
     import jax.numpy as jnp
     from jax.test_util import check_grads
 
-    places = differentiable(function, arguments)
     if not places:
         return
     call = wrapper(function.name)

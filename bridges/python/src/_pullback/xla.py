@@ -109,17 +109,38 @@ class Call(Program):
         lengths = ()
         if outputs is None:
             # Only a run of the function shows shapes that are not declared, and the lengths of lists.
-            ones = [numpy.ones(aval.shape, aval.dtype) for aval in tensors]
-            call = calls.Call(function, tuple(sample))
-            found, lengths = call(ones, [False] * len(ones))[1], call.lengths
-            outputs = [
-                MISSING if output is None else (numpy.shape(output), numpy.asarray(output).dtype) for output in found
-            ]
+            outputs, lengths = shown_by_run(function, sample, tensors)
+            check_dependence(function, traced, sample, tensors, (outputs, lengths))
         for place, (_, kind) in enumerate(outputs):
             if numpy.dtype(kind).kind not in "biuf":
                 raise TypeError(f"{function.name}: output {place} is a text, which a program of JAX cannot have")
         canonical = jax.dtypes.canonicalize_dtype
         return [(tuple(shape), canonical(kind)) for shape, kind in outputs], lengths
+
+
+def shown_by_run(function, arguments, tensors):
+    """Returns the shapes and element types of the outputs of a run on ones, and the lengths of the lists among them."""
+    ones = [numpy.ones(aval.shape, aval.dtype) for aval in tensors]
+    call = calls.Call(function, tuple(arguments))
+    found = call(ones, [False] * len(ones))[1]
+    shapes = [MISSING if output is None else (numpy.shape(output), numpy.asarray(output).dtype) for output in found]
+    return shapes, call.lengths
+
+
+def check_dependence(function, traced, sample, tensors, shown):
+    """Raises an error if a run with ones in a traced array of values, for the zeros in `sample`, shows other shapes."""
+    for place, argument in enumerate(traced):
+        if not isinstance(argument, Traced) or not argument.ndim:
+            continue
+        ones = [*sample]
+        ones[place] = numpy.ones_like(sample[place])
+        try:
+            other = shown_by_run(function, ones, tensors)
+        except Exception:
+            # The function does not take ones, such as indices out of range.
+            continue
+        if other != shown:
+            raise ValueError(argument.text)
 
 
 # The shape and the element type in place of an output that is None, which no optional output has.
@@ -185,8 +206,9 @@ class Traced:
     """A value that is not known while a program is traced."""
 
     def __init__(self, function, name, aval):
+        numbers = "a tuple of numbers" if aval.shape else "a number"
         self.text = (
-            f"{function}: the shape of an output depends on `{name}`, which is traced; pass a number, or name it in "
+            f"{function}: the shape of an output depends on `{name}`, which is traced; pass {numbers}, or name it in "
             "`static_argnames` of `jax.jit`"
         )
         self.shape = aval.shape
@@ -255,7 +277,13 @@ def alike(arrays):
 
 @functools.lru_cache(maxsize=MOST)
 def compiled(program):
-    return jax.jit(lambda *arrays: run.bind(*arrays, program=program))
+    def apply(*arrays):
+        return run.bind(*arrays, program=program)
+
+    # As JAX marks its own primitives: `jax_debug_nans` names the function, and does not look inside of it.
+    apply._apply_primitive = True
+    apply.__name__ = apply.__qualname__ = program.call.function.name
+    return jax.jit(apply)
 
 
 @run.def_impl
@@ -400,6 +428,11 @@ def is_zero(tangent):
 
 def transposed(program, arrays, grads, needed):
     """Returns the gradients of the inputs that `needed` marks, in which the program is linear."""
+    if isinstance(program, Call):
+        raise NotImplementedError(
+            f"{program.function.name}: JAX does not know that the function is linear; pass the function that "
+            "`jax.linearize` returns: `jax.linear_transpose(jax.linearize(f, x)[1], x)`"
+        )
     if isinstance(program, Batched):
         found = mapped(transposed, program, arrays, grads, needed)
         # All examples have the same input.
@@ -421,8 +454,15 @@ def transpose(grads, *arrays, program):
     found = transposed(program, known, grads, needed)
     avals = [array.aval if undefined else None for array, undefined in zip(arrays, needed)]
     return [
-        None if aval is None else ad.Zero(aval) if grad is None else grad for aval, grad in zip(avals, found)
+        None if aval is None else ad.Zero(aval) if grad is None else placed_like(aval, grad)
+        for aval, grad in zip(avals, found)
     ]
+
+
+def placed_like(aval, array):
+    """Returns an array with the axes of `aval` on explicit axes of a mesh."""
+    spec = getattr(getattr(aval, "sharding", None), "spec", ())
+    return jax.sharding.reshard(array, spec) if any(spec) else array
 
 
 ad.primitive_jvps[run] = differentiated
@@ -433,11 +473,18 @@ def batched(arrays, axes, *, program):
     marks = [axis is not None for axis in axes]
     function = program.call.function
     of_values = any(mark for mark, (kind, _) in zip(marks, program.inputs) if kind == "v")
-    if (function.elementwise or function.scan) and not of_values and not isinstance(program, Batched):
+    of_lanes = (function.elementwise or function.scan) and not has_entries(program, arrays)
+    if of_lanes and not of_values and not isinstance(program, Batched):
         return broadcast(arrays, axes, program)
     arrays = [array if axis is None else jnp.moveaxis(array, axis, 0) for array, axis in zip(arrays, axes)]
     outputs = bind(Batched(program, marks), arrays)
     return outputs, [0] * len(outputs)
+
+
+def has_entries(program, arrays):
+    """Returns whether a value is a list or an array, which may have an entry for each element of one example."""
+    lists = any(isinstance(argument, (list, tuple)) for argument in program.call.arguments)
+    return lists or any(kind == "v" and array.ndim for array, (kind, _) in zip(arrays, program.inputs))
 
 
 def broadcast(arrays, axes, program):
