@@ -6,7 +6,6 @@
 //! derivatives. Mistakes in the formula are reported where it is used as it is written: nothing is reported here.
 
 use std::collections::HashMap;
-use std::ops::RangeInclusive;
 
 use proc_macro2::{Group, TokenStream};
 use quote::{ToTokens as _, quote};
@@ -32,11 +31,15 @@ const DEPTH: usize = 128;
 /// The most numbers of a row that is made in the formula.
 const ROW: usize = 64;
 
-/// The numbers that a formula may have. With fewer, dual numbers are as fast; more take long to compile.
-const NUMBERS: RangeInclusive<usize> = 3..=36;
+/// The fewest numbers: with fewer, dual numbers are as fast.
+const FEWEST: usize = 3;
 
 /// The most numbers of the step of a scan, which is in more loops.
 const OF_STEP: usize = 16;
+
+/// The most numbers of the inputs and outputs, with their components at the highest order: loops have a block of each on the
+/// stack.
+const BLOCKS: usize = 64;
 
 /// Methods of numbers by the count of their arguments.
 const METHODS: [&[&str]; 3] = [
@@ -117,7 +120,7 @@ pub(super) fn reversed(body: &Group, elementwise: &Elementwise) -> Option<Revers
         run.bind(name, value);
     }
     let is_long = elementwise.scan.is_some() && run.numbers > OF_STEP;
-    if is_long || !NUMBERS.contains(&run.numbers) {
+    if is_long || run.numbers < FEWEST {
         return None;
     }
     let block: Block = syn::parse2(body.to_token_stream()).ok()?;
@@ -146,6 +149,10 @@ pub(super) fn reversed(body: &Group, elementwise: &Elementwise) -> Option<Revers
             }
             _ => return None,
         }
+    }
+    let components = 1_usize << (elementwise.order.clamp(1, 8) - 1);
+    if (run.numbers + results.len()) * components > BLOCKS {
+        return None;
     }
     Some(Reversed {
         items: run.items,
