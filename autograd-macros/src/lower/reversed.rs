@@ -2,8 +2,9 @@
 //!
 //! Dual numbers need a tangent for each number in each operation. In reverse, an operation is differentiated once, however
 //! many numbers there are. That works without a tape where the operations are known when the formula is compiled: it has
-//! operators and methods of numbers, rows and closures of its own, and no branches and loops. Any other formula has no such
-//! derivatives. Mistakes in the formula are reported where it is used as it is written: nothing is reported here.
+//! operators and functions of numbers, rows and closures of its own, no loops that are not written out, and conditions on
+//! known whole numbers alone. Any other formula has no such derivatives. Nothing is reported here: of a formula with a
+//! mistake, the compiler reports it where the formula is used as it is written.
 
 use std::collections::HashMap;
 
@@ -15,6 +16,7 @@ use syn::{
 };
 
 use super::unrolled::length;
+use super::written_out::METHODS;
 use crate::model::{Elementwise, Operand, Operation, Reversed, Row};
 use crate::spell::has_word;
 use crate::types::{peel, whole};
@@ -40,60 +42,6 @@ const OF_STEP: usize = 16;
 /// The most numbers of the inputs and outputs, with their components at the highest order: loops have a block of each on the
 /// stack.
 const BLOCKS: usize = 64;
-
-/// Methods of numbers by the count of their arguments.
-const METHODS: [&[&str]; 3] = [
-    &[
-        "abs",
-        "acos",
-        "acosh",
-        "asin",
-        "asinh",
-        "atan",
-        "atanh",
-        "cbrt",
-        "ceil",
-        "cos",
-        "cosh",
-        "detach",
-        "erf",
-        "exp",
-        "exp_m1",
-        "floor",
-        "gelu",
-        "gelu_tanh",
-        "ln",
-        "ln_1p",
-        "normal_cdf",
-        "normal_pdf",
-        "recip",
-        "relu",
-        "round",
-        "round_ties_even",
-        "rsqrt",
-        "sigmoid",
-        "signum",
-        "silu",
-        "sin",
-        "sinh",
-        "softplus",
-        "sqrt",
-        "square",
-        "tan",
-        "tanh",
-    ],
-    &[
-        "atan2",
-        "elu",
-        "hypot",
-        "leaky_relu",
-        "max",
-        "min",
-        "powf",
-        "powi",
-    ],
-    &["clamp", "mul_add"],
-];
 
 /// Returns the derivatives of a formula in reverse, if it is one that has them.
 pub(super) fn reversed(body: &Group, elementwise: &Elementwise) -> Option<Reversed> {

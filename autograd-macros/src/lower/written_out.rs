@@ -13,13 +13,16 @@ use crate::model::{Elementwise, Style};
 use crate::spell::is_mark;
 use crate::uses::rebinds;
 
-/// The methods that loops have in one piece: those of `Real`, and of values.
+/// The functions of numbers, by the count of their arguments: loops have them in one piece.
 #[rustfmt::skip]
-const METHODS: [&str; 48] = [
-    "abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "clamp", "cos", "cosh", "detach",
-    "elu", "erf", "exp", "exp_m1", "floor", "gelu", "gelu_tanh", "hypot", "leaky_relu", "len", "ln", "ln_1p", "max",
-    "min", "mul_add", "normal_cdf", "normal_pdf", "powf", "powi", "recip", "relu", "round", "round_ties_even", "rsqrt",
-    "sigmoid", "signum", "silu", "sin", "sinh", "softplus", "sqrt", "square", "tan", "tanh",
+pub(super) const METHODS: [&[&str]; 3] = [
+    &[
+        "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "ceil", "cos", "cosh", "detach", "erf", "exp",
+        "exp_m1", "floor", "gelu", "gelu_tanh", "ln", "ln_1p", "normal_cdf", "normal_pdf", "recip", "relu", "round",
+        "round_ties_even", "rsqrt", "sigmoid", "signum", "silu", "sin", "sinh", "softplus", "sqrt", "square", "tan", "tanh",
+    ],
+    &["atan2", "elu", "hypot", "leaky_relu", "max", "min", "powf", "powi"],
+    &["clamp", "mul_add"],
 ];
 
 /// Returns how the body of a formula is written: it is written out if it calls no other functions than closures of its
@@ -87,7 +90,8 @@ impl Search<'_> {
         }
         match before {
             [.., of, dot] if is_mark(dot, '.') && !is_mark(of, '.') => {
-                METHODS.iter().any(|method| word == method) || self.is_value(of)
+                let mut methods = METHODS.iter().copied().flatten();
+                methods.any(|method| word == method) || word == "len" || self.is_value(of)
             }
             // `T::from(…)`, `f64::sqrt(…)`, but not `crate::T::from(…)`.
             [outer @ .., TokenTree::Ident(of), first, second]
@@ -216,13 +220,16 @@ pub(super) mod tests {
         let all = source.split("pub trait Real").nth(1).unwrap();
         let all = all.split("\n}").next().unwrap();
         let methods = all.lines().filter_map(|line| line.strip_prefix("    fn "));
-        let methods: Vec<&str> = methods
-            .map(|line| line.split('(').next().unwrap())
+        let methods: Vec<(&str, usize)> = methods
+            .map(|line| {
+                let (name, parameters) = line.split_once('(').unwrap();
+                let name = name.split('<').next().unwrap();
+                (name, parameters.matches(": ").count())
+            })
             .collect();
         assert!(methods.len() > 40, "{methods:?}");
-        for method in methods {
-            let name = method.split('<').next().unwrap();
-            assert!(METHODS.contains(&name), "{name}");
+        for (name, arguments) in methods {
+            assert!(METHODS[arguments].contains(&name), "{name}");
         }
     }
 }
