@@ -1,8 +1,6 @@
 //! Generates the derivatives of a formula in reverse: its operations, and then, from the last number to the first, the sum
 //! of what each use of the number passes to it.
 
-use std::cmp::Reverse;
-
 use proc_macro2::TokenStream;
 use quote::{ToTokens as _, quote};
 use syn::{BinOp, Ident};
@@ -126,7 +124,7 @@ impl Term {
 fn sum(terms: &[Term]) -> Option<TokenStream> {
     let mut terms: Vec<&Term> = terms.iter().collect();
     // A difference is one operation, a negated number one more.
-    terms.sort_by_key(|term| Reverse(!term.is_negative));
+    terms.sort_by_key(|term| term.is_negative);
     let (first, others) = terms.split_first()?;
     let sign = |term: &Term| {
         if term.is_negative {

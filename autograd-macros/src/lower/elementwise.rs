@@ -10,7 +10,7 @@ use super::reversed::reversed;
 use super::unrolled::unrolled;
 use super::written_out::style;
 use super::{ShortArguments, closures, short};
-use crate::model::{Elementwise, FunctionKind, Reversed, Row, Style};
+use crate::model::{Elementwise, FunctionKind, Row, Style};
 use crate::parse::{Function, ImplBlock, is_ours};
 use crate::spell::{at, has_word, placed, private};
 use crate::types::{bound, peel};
@@ -42,24 +42,18 @@ pub(crate) fn block(
     if elementwise.scan.is_none() {
         elementwise.style = style(&free.body.stream(), &elementwise);
     }
-    elementwise.reversed = in_reverse(&free.body, &elementwise);
-    if elementwise.reversed.is_none() {
-        write_out(&mut free.body, &mut elementwise);
-    }
+    write_out(&mut free.body, &mut elementwise);
     free.body = closures::inlined(free.body);
     let kind = FunctionKind::Elementwise(Box::new(free), Box::new(elementwise));
     (block, kind)
 }
 
-/// Returns the derivatives of a formula in reverse, if it has them and does not become too large.
-fn in_reverse(body: &Group, elementwise: &Elementwise) -> Option<Reversed> {
-    reversed(body, elementwise).filter(|reversed| is_small_in_reverse(reversed, elementwise))
-}
-
-/// Writes the loops of a formula out, if it has no others. If it becomes too large, it is recorded.
+/// Writes the loops of a formula out, if it has no others, and its derivatives in reverse, if it has them. If it becomes too
+/// large, it is recorded.
 fn write_out(body: &mut Group, elementwise: &mut Elementwise) {
     let written = unrolled(body, elementwise);
-    elementwise.reversed = in_reverse(&written, elementwise);
+    elementwise.reversed = reversed(&written, elementwise)
+        .filter(|reversed| is_small_in_reverse(reversed, elementwise));
     if elementwise.reversed.is_some() {
         *body = written;
         elementwise.style = Style::WrittenOut;

@@ -37,7 +37,7 @@ const ROW: usize = 64;
 const FEWEST: usize = 3;
 
 /// The most numbers of the step of a scan, which is in more loops.
-const OF_STEP: usize = 16;
+const MOST_OF_STEP: usize = 16;
 
 /// The most numbers of the inputs and outputs, with their components at the highest order: loops have a block of each on the
 /// stack.
@@ -67,7 +67,7 @@ pub(super) fn reversed(body: &Group, elementwise: &Elementwise) -> Option<Revers
         };
         run.bind(name, value);
     }
-    let is_long = elementwise.scan.is_some() && run.numbers > OF_STEP;
+    let is_long = elementwise.scan.is_some() && run.numbers > MOST_OF_STEP;
     if is_long || run.numbers < FEWEST {
         return None;
     }
@@ -83,19 +83,20 @@ pub(super) fn reversed(body: &Group, elementwise: &Elementwise) -> Option<Revers
     }
     let mut results = Vec::new();
     for (row, output) in elementwise.outputs.iter().zip(outputs) {
-        match (row, output) {
-            (None, Value::Number(number)) => results.push(number),
-            (Some(Row::Of(length)), Value::Row(row))
-                if whole(length) == u64::try_from(row.len()).ok() =>
+        let numbers = match (row, output) {
+            (None, number) => vec![number],
+            (Some(Row::Of(length)), Value::Row(numbers))
+                if whole(length) == u64::try_from(numbers.len()).ok() =>
             {
-                for number in row {
-                    let Value::Number(number) = number else {
-                        return None;
-                    };
-                    results.push(number);
-                }
+                numbers
             }
             _ => return None,
+        };
+        for number in numbers {
+            let Value::Number(number) = number else {
+                return None;
+            };
+            results.push(number);
         }
     }
     let components = 1_usize << (elementwise.order.clamp(1, 8) - 1);

@@ -203,8 +203,9 @@ fn counted_names(
     let is_certain = may_count && !options.are_doubtful && !diagnostics.is_doubtful;
     if let Some(keyword) = keyword.filter(|_| named != returned && is_certain) {
         let listed = list(names.iter().map(Ident::to_string));
-        let (message, help) =
-            if types.is_empty() && saves.is_empty() {
+        let named = format!("{} named, {listed}", count(named, "value"));
+        let (message, help) = match elementwise {
+            _ if types.is_empty() && saves.is_empty() => {
                 let written = written(inputs, 0);
                 let asked = written.iter().map(|one| one.name.to_string());
                 (
@@ -214,17 +215,17 @@ fn counted_names(
                         list(asked)
                     ),
                 )
-            } else {
-                let named = format!("{} named, {listed}", count(named, "value"));
-                match elementwise {
-                Some(formula) => of_a_formula(formula, &named, returned),
-                None => (
-                    format!("{named}, but {} returned by forward", count(returned, "value")),
-                    "forward returns the outputs first and then what is saved, all in one tuple"
-                        .to_owned(),
-                ),
             }
-            };
+            Some(formula) => of_a_formula(formula, &named, returned),
+            None => (
+                format!(
+                    "{named}, but {} returned by forward",
+                    count(returned, "value")
+                ),
+                "forward returns the outputs first and then what is saved, all in one tuple"
+                    .to_owned(),
+            ),
+        };
         diagnostics.error_with_help(keyword, &message, &help);
     }
     names
