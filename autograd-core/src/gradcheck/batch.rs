@@ -5,6 +5,7 @@ use std::panic::Location;
 use ndarray::{Axis, Dimension, RemoveAxis};
 
 use super::check::{gradients, indices};
+use super::samples::arbitrary_gradients;
 use crate::erased::{AnyTensor, ErasedFn, InputTensors, OutputTensors, erased};
 use crate::error::Error;
 use crate::functional::{self, stacked};
@@ -112,10 +113,8 @@ impl Pair<'_> {
         if order == 0 {
             return Ok(());
         }
-        let seeds = expected.iter().filter(|output| output.edge().is_some());
-        let seeds = seeds
-            .zip(inputs.len()..)
-            .map(|(output, place)| output.arbitrary(place));
+        let seeds = arbitrary_gradients(&expected, inputs.len());
+        let seeds = seeds.into_iter().flatten();
         let with_seeds: Vec<AnyTensor> = inputs.iter().cloned().chain(seeds).collect();
         let gradients = |function| gradients(function, inputs.len(), self.called_at);
         let of_gradients_again =

@@ -5,6 +5,7 @@ use std::panic::Location;
 
 use ndarray::Array2;
 
+use super::samples::arbitrary_gradients;
 use super::tolerances::Tolerances;
 use crate::erased::{AnyTensor, ErasedFn};
 use crate::error::{self, Derivative, Error, ErrorKind, Mismatch};
@@ -42,11 +43,8 @@ impl Check<'_> {
     /// Returns the check of the function that maps inputs, and gradients of the outputs, to gradients of the inputs.
     pub(super) fn of_gradients(&self) -> Result<Check<'_>, Error> {
         let recorded = &self.recorded;
-        let seeds = recorded.outputs.iter().filter(|it| it.edge().is_some());
-        let seeds: Vec<AnyTensor> = seeds
-            .zip(self.count..)
-            .map(|(output, position)| output.arbitrary(position))
-            .collect();
+        let seeds = arbitrary_gradients(&recorded.outputs, self.count);
+        let seeds: Vec<AnyTensor> = seeds.into_iter().flatten().collect();
         let positions = self.count..self.count + seeds.len();
         let function = gradients(&*self.function, self.inputs.len(), recorded.called_at);
         self.of_derivative(Mode::Backward, function, seeds, positions)

@@ -58,6 +58,17 @@ impl AnyTensor {
     }
 }
 
+/// Returns [`arbitrary`] gradients of the outputs that have one, which have the places from `first` on.
+pub(super) fn arbitrary_gradients(outputs: &[AnyTensor], first: usize) -> Vec<Option<AnyTensor>> {
+    let mut place = first;
+    let gradient = |output: &AnyTensor| {
+        output.edge()?;
+        place += 1;
+        Some(output.arbitrary(place - 1))
+    };
+    outputs.iter().map(gradient).collect()
+}
+
 /// Returns numbers between a half and three halves that follow no pattern which a wrong derivative could share, the same
 /// on every machine: fractional parts of multiples of the golden ratio, from a different multiple on for each seed. These
 /// are far from each other, but their second differences are whole numbers, which could be at a threshold. The square

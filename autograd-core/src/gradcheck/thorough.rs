@@ -8,6 +8,7 @@ use ndarray::Array1;
 
 use super::check::Check;
 use super::names::Doing;
+use super::samples::arbitrary_gradients;
 use super::tolerances::Tolerances;
 use crate::erased::AnyTensor;
 use crate::error::{self, Derivative, Error, ErrorKind, Mismatch};
@@ -27,11 +28,7 @@ struct Thorough<'a> {
 
 /// Checks all properties of the backward functions but their derivatives.
 pub(super) fn check(check: &Check<'_>) -> Result<(), Error> {
-    let mut places = check.count..;
-    let seeds = seeds(check, |output| {
-        // INVARIANT: the places do not end.
-        output.arbitrary(places.next().expect("a place"))
-    });
+    let seeds = arbitrary_gradients(&check.recorded.outputs, check.count);
     let this = Thorough {
         reference: pass(&check.recorded, &seeds)?,
         check,
@@ -172,7 +169,7 @@ impl Thorough<'_> {
     }
 }
 
-fn seeds(check: &Check<'_>, mut seed: impl FnMut(&AnyTensor) -> AnyTensor) -> Seeds {
+fn seeds(check: &Check<'_>, seed: impl Fn(&AnyTensor) -> AnyTensor) -> Seeds {
     let outputs = check.recorded.outputs.iter();
     outputs
         .map(|output| output.edge().map(|_| seed(output)))
