@@ -75,6 +75,40 @@ pub(crate) trait Order {
         f64: Literal<R>;
 }
 
+/// Computes the partial derivatives of a pairing and the outputs, of a formula in reverse, for numbers that are elements:
+/// those that operators beside `f64` are known of.
+#[inline(always)]
+pub(crate) fn reversed<D: Order, B: Real, F: Formula<I, O>, const I: usize, const O: usize>(
+    formula: &F,
+    entries: &F::Entries,
+    at: Place,
+    inputs: [D::Of<B>; I],
+    gradients: [D::Of<B>; O],
+) -> PulledBack<D::Of<B>, I, O> {
+    let zero = D::filled(Dual::<B, 0>::constant(B::from(0.0)));
+    let (mut numbers, mut of_outputs) = ([zero; I], [zero; O]);
+    let (mut partials, mut outputs) = ([D::filled(B::from(0.0)); I], [D::filled(B::from(0.0)); O]);
+    each!(component < D::COUNT => {
+        each!(input < I => {
+            numbers[input].as_mut()[component] = Dual::constant(inputs[input].as_ref()[component]);
+        });
+        each!(output < O => {
+            let gradient = gradients[output].as_ref()[component];
+            of_outputs[output].as_mut()[component] = Dual::constant(gradient);
+        });
+    });
+    let (sums, results) = D::pulled_back(formula, entries, at, numbers, of_outputs);
+    each!(component < D::COUNT => {
+        each!(input < I => {
+            partials[input].as_mut()[component] = sums[input].as_ref()[component].value;
+        });
+        each!(output < O => {
+            outputs[output].as_mut()[component] = results[output].as_ref()[component].value;
+        });
+    });
+    (partials, outputs)
+}
+
 macro_rules! orders {
     ($($Order:ident: $count:literal, $Number:ty, $number:expr, $components:expr;)*) => {$(
         pub(crate) struct $Order;

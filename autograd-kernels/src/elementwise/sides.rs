@@ -11,7 +11,7 @@ use super::entries::{Elements, Place};
 use super::evaluation::LANES;
 use super::formula::Formula;
 use super::item::of_numbers;
-use super::order::Variables;
+use super::order::{First, Variables, reversed};
 use super::terms::Terms;
 use super::tile::{Side, TILE, Tile, WIDTH};
 use crate::element::Element;
@@ -101,17 +101,18 @@ impl<T: Element, F: Formula<I, O>, V: Variables, const I: usize, const O: usize,
     ) -> [T::Number; N] {
         let mut partials = [T::Number::from(0.0); N];
         if const { F::IS_REVERSED } {
-            let zero = Dual::<T::Number, 0>::constant(T::Number::from(0.0));
-            let (mut numbers, mut of_outputs) = ([zero; I], [zero; O]);
+            let zero = T::Number::from(0.0);
+            let (mut numbers, mut of_outputs) = ([[zero]; I], [[zero]; O]);
             each!(input < I => {
-                numbers[input] = Dual::constant(inputs[input]);
+                numbers[input] = [inputs[input]];
             });
             each!(output < O => {
-                of_outputs[output] = Dual::constant(gradients[output]);
+                of_outputs[output] = [gradients[output]];
             });
-            let (sums, _) = formula.pulled_back(entries, Place(0), numbers, of_outputs);
+            let (sums, _) =
+                reversed::<First, _, _, I, O>(formula, entries, Place(0), numbers, of_outputs);
             each!(variable < N => {
-                partials[variable] = sums[V::START + variable].value;
+                [partials[variable]] = sums[V::START + variable];
             });
             return partials;
         }

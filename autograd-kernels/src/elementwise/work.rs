@@ -9,7 +9,7 @@ use super::entries::{Elements, Place};
 use super::evaluation::{BLOCK, LANES, Results};
 use super::formula::Formula;
 use super::item::{Spot, common_width, part, slices, spots};
-use super::order::{Order, Variables};
+use super::order::{Order, Variables, reversed};
 use super::prefetch::prefetch;
 use super::terms::Terms;
 use crate::element::Element;
@@ -557,14 +557,14 @@ where
         let of_outputs = const { spots::<O>(F::OUTPUTS, F::OF_PAIRS) };
         let entries = self.formula.entries(part.elements(self.first));
         for at in part.places() {
-            let zero = Dual::<T::Number, 0>::constant(T::Number::from(0.0));
-            let (mut numbers, mut of_results) = ([D::filled(zero); I], [D::filled(zero); O]);
+            let zero = D::filled(T::Number::from(0.0));
+            let (mut numbers, mut of_results) = ([zero; I], [zero; O]);
             each!(component < D::COUNT => {
                 each!(input < I => {
                     // SAFETY: a place of this part.
                     #[expect(unsafe_code, reason = "see above")]
                     let value = unsafe { x[component][input].of_row(at, of_inputs[input]) };
-                    numbers[input].as_mut()[component] = Dual::constant(T::Number::of(value));
+                    numbers[input].as_mut()[component] = T::Number::of(value);
                 });
                 if component == 0 || !ALONE {
                     each!(output < O => {
@@ -572,21 +572,22 @@ where
                         #[expect(unsafe_code, reason = "see above")]
                         let value =
                             unsafe { gradients[component][output].of_row(at, of_outputs[output]) };
-                        of_results[output].as_mut()[component] = Dual::constant(T::Number::of(value));
+                        of_results[output].as_mut()[component] = T::Number::of(value);
                     });
                 }
             });
-            let (sums, results) = D::pulled_back(self.formula, &entries, at, numbers, of_results);
+            let (sums, results) =
+                reversed::<D, _, _, I, O>(self.formula, &entries, at, numbers, of_results);
             each!(component < if ALONE { 1 } else { D::COUNT } => {
                 let others = D::COUNT - 1 - component;
                 each!(variable < N => {
                     let sum = sums[V::START + variable].as_ref()[others];
-                    sink.put(component, variable, at, sum.value.element());
+                    sink.put(component, variable, at, sum.element());
                 });
                 // As above.
                 if !ALONE && V::START == 0 && others > 0 {
                     each!(output < O => {
-                        let derivative = results[output].as_ref()[others].value;
+                        let derivative = results[output].as_ref()[others];
                         sink.put(component, N + output, at, derivative.element());
                     });
                 }

@@ -16,7 +16,7 @@ use crate::elementwise::dual::Dual;
 use crate::elementwise::each::each;
 use crate::elementwise::entries::Place;
 use crate::elementwise::evaluation::BLOCK;
-use crate::elementwise::order::Order;
+use crate::elementwise::order::{Order, reversed};
 use crate::elementwise::terms::Terms;
 use crate::elementwise::work::{Block, Input, write};
 use crate::loops::wide::Loop;
@@ -245,7 +245,7 @@ where
                 });
             });
             let found = if const { F::IS_REVERSED } {
-                self.reversed(&entries, at, x, of_results)
+                reversed::<D, _, _, I, O>(self.formula, &entries, at, x, of_results).0
             } else {
                 self.dual::<V, N>(&entries, at, x, of_results)
             };
@@ -271,37 +271,7 @@ where
         }
     }
 
-    /// Computes Σₖ gₖ ∂fₖ with respect to each input, in reverse.
-    #[inline(always)]
-    fn reversed(
-        &self,
-        entries: &F::Entries,
-        at: Place,
-        x: [D::Of<T::Number>; I],
-        gradients: [D::Of<T::Number>; O],
-    ) -> [D::Of<T::Number>; I] {
-        let zero = D::filled(Dual::<T::Number, 0>::constant(T::Number::from(0.0)));
-        let (mut numbers, mut of_results) = ([zero; I], [zero; O]);
-        each!(component < D::COUNT => {
-            each!(input < I => {
-                numbers[input].as_mut()[component] = Dual::constant(x[input].as_ref()[component]);
-            });
-            each!(result < O => {
-                let gradient = gradients[result].as_ref()[component];
-                of_results[result].as_mut()[component] = Dual::constant(gradient);
-            });
-        });
-        let (sums, _) = D::pulled_back(self.formula, entries, at, numbers, of_results);
-        let mut found = [D::filled(T::Number::from(0.0)); I];
-        each!(component < D::COUNT => {
-            each!(input < I => {
-                found[input].as_mut()[component] = sums[input].as_ref()[component].value;
-            });
-        });
-        found
-    }
-
-    /// Computes the same by dual numbers, with respect to the variables.
+    /// Computes Σₖ gₖ ∂fₖ with respect to the variables, by dual numbers.
     #[inline(always)]
     fn dual<V: Variables, const N: usize>(
         &self,
