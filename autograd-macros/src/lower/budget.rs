@@ -23,7 +23,7 @@ const SHORT: [&str; 12] = [
 const COMPILED: [u64; 2] = [6, 8];
 
 /// The most numbers of the step of a scan whose derivatives it compiles.
-const OF_STEP: u64 = 8;
+const COMPILED_OF_STEP: u64 = 8;
 
 /// Returns whether a body takes little time to compile, with a derivative for each number.
 pub(super) fn is_small(body: &TokenStream, elementwise: &Elementwise) -> bool {
@@ -46,7 +46,7 @@ pub(super) fn is_small(body: &TokenStream, elementwise: &Elementwise) -> bool {
 pub(super) fn is_small_in_reverse(reversed: &Reversed, elementwise: &Elementwise) -> bool {
     let is_scan = elementwise.scan.is_some();
     let most = if is_scan {
-        OF_STEP
+        COMPILED_OF_STEP
     } else {
         COMPILED[usize::from(elementwise.pairs.is_some())]
     };
@@ -95,7 +95,7 @@ mod tests {
         for (file, name, most) in [
             ("elementwise/replayed.rs", "MOST_DUAL", COMPILED[0]),
             ("elementwise/replayed.rs", "MOST_DUAL_OF_PAIRS", COMPILED[1]),
-            ("scan/loops.rs", "MOST_DUAL", OF_STEP),
+            ("scan/loops.rs", "MOST_DUAL", COMPILED_OF_STEP),
         ] {
             let source = std::fs::read_to_string(format!("{kernels}/{file}")).unwrap();
             assert!(

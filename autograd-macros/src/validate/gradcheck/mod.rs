@@ -21,6 +21,7 @@ use crate::uses;
 use by_axis::Lengths;
 
 mod by_axis;
+mod examples;
 
 /// The options of `Gradcheck` that a generated test may have, unless an input has their name.
 const TOLERANCES: [&str; 3] = ["eps", "atol", "rtol"];
@@ -887,60 +888,6 @@ impl Reader<'_> {
         names(self.definition).any(|param| param == name)
     }
 
-    /// Returns a shape that the input could have beside those that are given: `[2, 3]`, of a list `[[2, 3], [2, 3]]`.
-    fn example(&self, input: &Input) -> String {
-        let tensor = input.tensor.as_ref();
-        let elementwise = self.definition.kind.elementwise();
-        let row = elementwise.and_then(|elementwise| elementwise.row(&input.name));
-        let row = row.map(|row| row.length().map_or_else(|| "3".to_owned(), show));
-        let has_steps = elementwise.is_some_and(|elementwise| elementwise.has_steps(&input.name));
-        let mut lengths = match tensor.and_then(|tensor| tensor.ty.content.rank()) {
-            Some(Rank::Fixed(rank)) => {
-                of_rank(usize::from(*rank).saturating_sub(usize::from(row.is_some())))
-            }
-            Some(Rank::Named(dimension)) => self.example_of(dimension),
-            Some(Rank::Dyn) | None => of_rank(2),
-        };
-        if has_steps {
-            lengths.insert(0, "4".to_owned());
-        }
-        lengths.extend(row);
-        let shape = format!("[{}]", lengths.join(", "));
-        if tensor.is_some_and(|tensor| tensor.kind == Kind::List) {
-            return format!("[{shape}, {shape}]");
-        }
-        shape
-    }
-
-    /// Returns lengths for the axes of a rank that is a parameter of the block: those of an input of this rank, or as many
-    /// as are known.
-    fn example_of(&self, dimension: &Type) -> Vec<String> {
-        let Some((parameter, _)) = self.rank_of(dimension) else {
-            return of_rank(2);
-        };
-        let given = self.forward.inputs.iter().zip(&self.given);
-        let mut shapes = given.filter_map(|(input, given)| {
-            let Some(Rank::Named(other)) = input.tensor.as_ref()?.ty.content.rank() else {
-                return None;
-            };
-            let Some(Draw::Shape(shape, _)) = given.as_ref()?.tensors().first() else {
-                return None;
-            };
-            (self.rank_of(other)? == (parameter.clone(), 0)).then_some(shape)
-        });
-        if let Some(shape) = shapes.next() {
-            return shape.elems.iter().map(show).collect();
-        }
-        match self
-            .parameters
-            .iter()
-            .find(|(known, _)| *known == parameter)
-        {
-            Some((_, Concrete::Rank(rank))) => of_rank(*rank),
-            _ => of_rank(2),
-        }
-    }
-
     /// Returns the block's parameter that a rank is, and how many axes it has more.
     fn rank_of(&self, rank: &Type) -> Option<(Ident, usize)> {
         match of_rows(rank) {
@@ -969,11 +916,6 @@ fn names(definition: &Definition) -> impl Iterator<Item = &Ident> {
         .type_params()
         .map(|param| &param.ident)
         .chain(constants)
-}
-
-/// Returns lengths of this number of axes.
-fn of_rank(rank: usize) -> Vec<String> {
-    (2..2 + rank).map(|length| length.to_string()).collect()
 }
 
 /// Returns a number that is written out.
