@@ -80,8 +80,8 @@ pub use self::{
     elementwise::{
         Blocks, Elements, Entries, Evaluation, Faster, Formula, Item, Loops, MOST_NUMBERS, Place,
         Side, SliceFormula, Unary, UnaryLoops, entries, evaluate, evaluate_reduced, evaluate_sums,
-        from_plain, list_value, of_numbers, parts, passed, plain, plain_row, pulled_back, put, row,
-        slope_of_divisor, unary, value_of, variable,
+        from_plain, known, list_value, of_numbers, parts, passed, plain, plain_row, pulled_back,
+        put, row, slope_of_divisor, unary, value_of, variable,
     },
     loops::{
         along::{Along, along},

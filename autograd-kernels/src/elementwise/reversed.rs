@@ -1,5 +1,7 @@
 //! What the derivatives of a formula in reverse are made of, beside operators: the slopes of its other operations.
 
+use std::any::Any;
+
 use super::dual::Dual;
 use crate::element::real::Real;
 
@@ -28,6 +30,21 @@ pub fn passed<R: Real, const N: usize>(adjoint: R, result: &Dual<R, N>, operand:
     } else {
         R::from(0.0)
     }
+}
+
+/// Returns a value whose type the macro does not know, such as that of a constant. In a formula where it has another type,
+/// the compiler reports that; here it would say so again, in other words.
+///
+/// # Panics
+/// If the value has another type: not in a formula that compiles.
+#[doc(hidden)]
+#[inline(always)]
+pub fn known<V: Copy + 'static, W: 'static>(value: &W) -> V {
+    let value: &dyn Any = value;
+    // INVARIANT: the formula has no operators for others.
+    *value
+        .downcast_ref()
+        .expect("the type that the formula needs")
 }
 
 /// Returns −∂(x/y)/∂y.

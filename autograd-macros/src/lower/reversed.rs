@@ -18,7 +18,7 @@ use syn::{
 use super::unrolled::length;
 use super::written_out::METHODS;
 use crate::model::{Elementwise, Operand, Operation, Reversed, Row};
-use crate::spell::has_word;
+use crate::spell::{has_word, private};
 use crate::types::{peel, whole};
 
 /// The most operations: no formula that is written by hand has more.
@@ -126,27 +126,36 @@ enum Value {
 #[derive(Clone)]
 struct Plain {
     tokens: TokenStream,
-    /// Whether it is certainly no `f64`, such as a whole number.
-    is_other: bool,
+    kind: Kind,
     /// The whole number that it is, if that is known.
     whole: Option<usize>,
 }
 
-impl Plain {
-    fn of(tokens: TokenStream) -> Option<Self> {
-        (length(&tokens) <= TOKENS).then_some(Self {
-            tokens,
-            is_other: false,
-            whole: None,
-        })
+/// What is known of a type.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Float,
+    /// It is no `f64`.
+    Other,
+    Unknown,
+}
+
+impl Kind {
+    fn of(ty: &Type) -> Self {
+        if peel(ty).to_token_stream().to_string() == "f64" {
+            Self::Float
+        } else {
+            Self::Other
+        }
     }
 
-    fn whole(tokens: TokenStream, number: usize) -> Value {
-        Value::Plain(Self {
-            tokens,
-            is_other: true,
-            whole: Some(number),
-        })
+    /// Returns that of what an operator computes.
+    fn with(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Float, _) | (_, Self::Float) => Self::Float,
+            (Self::Other, Self::Other) => Self::Other,
+            _ => Self::Unknown,
+        }
     }
 }
 
@@ -240,7 +249,7 @@ impl Run<'_> {
             }
             // `&w` of `&weights[0]`.
             (Pat::Reference(inner), Value::Plain(Plain { tokens, .. })) => {
-                self.pattern(&inner.pat, plain(quote!((*#tokens)))?)?;
+                self.pattern(&inner.pat, plain(quote!((*#tokens)), Kind::Unknown)?)?;
             }
             (Pat::Tuple(pattern), Value::Tuple(values)) => {
                 self.patterns(pattern.elems.iter(), values)?;
@@ -285,13 +294,7 @@ impl Run<'_> {
             Expr::Path(path) => self.path(path),
             Expr::Reference(reference) if reference.mutability.is_none() => {
                 match self.value(&reference.expr)? {
-                    Value::Plain(Plain { tokens, .. }) => {
-                        let plain = Plain::of(quote!((&#tokens)))?;
-                        Some(Value::Plain(Plain {
-                            is_other: true,
-                            ..plain
-                        }))
-                    }
+                    Value::Plain(Plain { tokens, .. }) => plain(quote!((&#tokens)), Kind::Other),
                     value => Some(value),
                 }
             }
@@ -333,15 +336,15 @@ impl Run<'_> {
                 (Value::Tuple(values), Member::Unnamed(place)) => {
                     values.into_iter().nth(usize::try_from(place.index).ok()?)
                 }
-                (Value::Plain(Plain { tokens, .. }), member) => plain(quote!(#tokens.#member)),
+                (Value::Plain(Plain { tokens, .. }), member) => {
+                    plain(quote!(#tokens.#member), Kind::Unknown)
+                }
                 _ => None,
             },
             Expr::Cast(cast) => match self.value(&cast.expr)? {
                 Value::Plain(Plain { tokens, .. }) if !self.has_number(&cast.ty) => {
                     let ty = &cast.ty;
-                    let plain = Plain::of(quote!((#tokens as #ty)))?;
-                    let is_other = !is_f64(ty);
-                    Some(Value::Plain(Plain { is_other, ..plain }))
+                    plain(quote!((#tokens as #ty)), Kind::of(ty))
                 }
                 _ => None,
             },
@@ -385,11 +388,14 @@ impl Run<'_> {
 
     fn literal(literal: &Lit) -> Option<Value> {
         match literal {
-            Lit::Float(number) if number.suffix() != "f32" => plain(literal.to_token_stream()),
-            Lit::Int(number) => Some(Plain::whole(
-                literal.to_token_stream(),
-                number.base10_parse().ok()?,
-            )),
+            Lit::Float(number) if number.suffix() != "f32" => {
+                plain(literal.to_token_stream(), Kind::Float)
+            }
+            Lit::Int(number) => Some(Value::Plain(Plain {
+                tokens: literal.to_token_stream(),
+                kind: Kind::Other,
+                whole: Some(number.base10_parse().ok()?),
+            })),
             _ => None,
         }
     }
@@ -415,7 +421,7 @@ impl Run<'_> {
             return if is_own || is_number || !is_constant {
                 None
             } else {
-                plain(tokens)
+                plain(tokens, Kind::Unknown)
             };
         };
         let text = name.to_string();
@@ -424,12 +430,8 @@ impl Run<'_> {
             return Some(value.clone());
         }
         match self.elementwise.type_of(name) {
-            Some(ty) => {
-                let plain = Plain::of(tokens)?;
-                let is_other = !is_f64(ty);
-                Some(Value::Plain(Plain { is_other, ..plain }))
-            }
-            None if text.chars().all(is_of_constants) => plain(tokens),
+            Some(ty) => plain(tokens, Kind::of(ty)),
+            None if text.chars().all(is_of_constants) => plain(tokens, Kind::Unknown),
             None => None,
         }
     }
@@ -437,17 +439,11 @@ impl Run<'_> {
     fn unary(&mut self, operator: UnOp, operand: Value) -> Option<Value> {
         match (operator, operand) {
             (UnOp::Neg(_), Value::Number(number)) => self.operation(Operation::Negated(number)),
-            (
-                UnOp::Neg(sign),
-                Value::Plain(Plain {
-                    tokens, is_other, ..
-                }),
-            ) => {
-                let plain = Plain::of(quote!((#sign #tokens)))?;
-                Some(Value::Plain(Plain { is_other, ..plain }))
+            (UnOp::Neg(sign), Value::Plain(Plain { tokens, kind, .. })) => {
+                plain(quote!((#sign #tokens)), kind)
             }
             (UnOp::Deref(star), Value::Plain(Plain { tokens, .. })) => {
-                plain(quote!((#star #tokens)))
+                plain(quote!((#star #tokens)), Kind::Unknown)
             }
             (UnOp::Deref(_), value) => Some(value),
             _ => None,
@@ -472,13 +468,13 @@ impl Run<'_> {
                     (BinOp::Rem(_), Some(left), Some(right)) => left.checked_rem(right),
                     _ => None,
                 };
-                let is_other = left.is_other && right.is_other;
+                let kind = left.kind.with(right.kind);
                 let (left, right) = (&left.tokens, &right.tokens);
-                let plain = Plain::of(quote!((#left #operator #right)))?;
+                let tokens = short(quote!((#left #operator #right)))?;
                 Some(Value::Plain(Plain {
-                    is_other,
+                    tokens,
+                    kind,
                     whole,
-                    ..plain
                 }))
             }
             (Value::Number(_) | Value::Plain(_), Value::Number(_) | Value::Plain(_))
@@ -535,7 +531,7 @@ impl Run<'_> {
             ) => row.into_iter().nth(place),
             (Value::Plain(Plain { tokens, .. }), Value::Plain(index)) => {
                 let index = index.tokens;
-                plain(quote!(#tokens[#index]))
+                plain(quote!(#tokens[#index]), Kind::Unknown)
             }
             _ => None,
         }
@@ -556,11 +552,17 @@ impl Run<'_> {
             return None;
         }
         let is_plain = |value: &Value| matches!(value, Value::Plain(_));
-        if is_plain(&receiver) && arguments.iter().all(is_plain) {
-            let receiver = tokens(receiver)?;
+        if let Value::Plain(Plain {
+            tokens: of, kind, ..
+        }) = &receiver
+            && arguments.iter().all(is_plain)
+        {
             let arguments: Option<Vec<_>> = arguments.into_iter().map(tokens).collect();
             let arguments = arguments?;
-            return plain(quote!((#receiver.#method(#(#arguments),*))));
+            return plain(
+                quote!((#of.#method(#(#arguments),*))),
+                kind.with(Kind::Unknown),
+            );
         }
         if !matches!(receiver, Value::Number(_)) {
             return None;
@@ -568,7 +570,7 @@ impl Run<'_> {
         let is_power = method == "powi";
         let arguments = arguments.into_iter().map(|value| {
             if is_power {
-                tokens(value).map(Operand::Plain)
+                Some(Operand::Plain(as_exponent(tokens(value)?)))
             } else {
                 operand(value)
             }
@@ -603,12 +605,7 @@ impl Run<'_> {
         }
         let (first, rest) = (arguments.next()?, arguments);
         if text == format!("{number}::from") {
-            let Value::Plain(Plain {
-                tokens,
-                is_other: false,
-                ..
-            }) = first
-            else {
+            let Operand::Plain(tokens) = operand(first)? else {
                 return None;
             };
             return self.operation(Operation::Constant(tokens));
@@ -617,7 +614,7 @@ impl Run<'_> {
             let arguments: Option<Vec<_>> =
                 std::iter::once(first).chain(rest).map(tokens).collect();
             let arguments = arguments?;
-            return plain(quote!((#path(#(#arguments),*))));
+            return plain(quote!((#path(#(#arguments),*))), Kind::Unknown);
         }
         None
     }
@@ -645,17 +642,38 @@ impl Run<'_> {
 fn operand(value: Value) -> Option<Operand> {
     match value {
         Value::Number(number) => Some(Operand::Number(number)),
-        Value::Plain(Plain {
-            tokens,
-            is_other: false,
-            ..
-        }) => Some(Operand::Plain(tokens)),
+        Value::Plain(Plain { tokens, kind, .. }) => match kind {
+            Kind::Float => Some(Operand::Plain(tokens)),
+            Kind::Unknown => {
+                let p = private();
+                let float = quote!(::core::primitive::f64);
+                Some(Operand::Plain(quote!(#p::known::<#float, _>(&#tokens))))
+            }
+            Kind::Other => None,
+        },
         _ => None,
     }
 }
 
-fn plain(tokens: TokenStream) -> Option<Value> {
-    Plain::of(tokens).map(Value::Plain)
+/// Returns an exponent as an `i32`, unless it is a number without a type.
+fn as_exponent(tokens: TokenStream) -> TokenStream {
+    if tokens.to_string().parse::<i32>().is_ok() {
+        return tokens;
+    }
+    let p = private();
+    quote!(#p::known::<::core::primitive::i32, _>(&#tokens))
+}
+
+fn plain(tokens: TokenStream, kind: Kind) -> Option<Value> {
+    Some(Value::Plain(Plain {
+        tokens: short(tokens)?,
+        kind,
+        whole: None,
+    }))
+}
+
+fn short(tokens: TokenStream) -> Option<TokenStream> {
+    (length(&tokens) <= TOKENS).then_some(tokens)
 }
 
 fn whole_number(value: &Value) -> Option<usize> {
@@ -682,11 +700,6 @@ fn assigned(operator: &BinOp) -> Option<BinOp> {
         _ => return None,
     };
     syn::parse2(operator).ok()
-}
-
-fn is_f64(ty: &Type) -> bool {
-    let ty = peel(ty).to_token_stream().to_string();
-    ty == "f64"
 }
 
 fn is_of_constants(letter: char) -> bool {
@@ -751,6 +764,10 @@ mod tests {
                 "`0.5`; 3 * 0; 4",
             ),
             (quote!(x[1]), "1"),
+            (
+                quote!(x[1].powi(-LENGTH)),
+                "powi 1 `__p::known::<::core::primitive::i32,_>(&(-LENGTH))`; 3",
+            ),
         ] {
             assert_eq!(
                 operations(body.clone()).as_deref(),
@@ -790,7 +807,7 @@ mod tests {
             ),
             (
                 quote!(let y = x[0]; const TWO: f64 = 2.0; y * TWO),
-                "0 * `TWO`; 3",
+                "0 * `__p::known::<::core::primitive::f64,_>(&TWO)`; 3",
             ),
         ] {
             assert_eq!(

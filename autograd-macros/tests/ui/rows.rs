@@ -255,4 +255,28 @@ mod number_for_a_row {
     }
 }
 
+mod constant_that_is_no_float {
+    use super::*;
+
+    const COUNT: usize = 3;
+
+    #[custom_function(elementwise)]
+    fn mean<T: Real>(x: [T; 3]) -> T {
+        (x[0] + x[1] + x[2]) / COUNT
+    }
+}
+
+mod exponent_that_is_no_i32 {
+    use super::*;
+
+    #[custom_function(elementwise)]
+    fn series<T: Real>(x: [T; 3], w: [f64; 3]) -> T {
+        let mut sum = T::from(0.0);
+        for (k, w) in w.into_iter().enumerate() {
+            sum += x[k].powi(k) * w;
+        }
+        sum
+    }
+}
+
 fn main() {}
