@@ -61,6 +61,7 @@ mod basic;
 #[cfg(feature = "catalogue")]
 pub mod catalogue;
 mod checkpoint;
+mod compiled;
 mod elementwise;
 mod engine;
 mod erased;

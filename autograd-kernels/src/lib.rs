@@ -74,7 +74,7 @@ pub use {
 pub use self::{
     checks::counted,
     element::{
-        Any, Family,
+        Any, Family, of_type,
         real::{GELU_TANH, GELU_TANH_BOUND, Literal, Plain},
     },
     elementwise::{

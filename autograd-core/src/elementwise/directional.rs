@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use autograd_kernels::{Element, Evaluation};
-use ndarray::{Array, ArrayView, Dimension};
+use ndarray::{ArrayD, ArrayViewD, IxDyn};
 
 use super::arrays::{of_each_number, placed, row_sums, whole};
 use super::plan::{Plan, requires_grad};
@@ -12,15 +12,15 @@ use super::shared::Shared;
 use crate::basic::{Add, Mul};
 use crate::custom_function;
 use crate::error::PassedOn;
-use crate::tensor::Tensor;
+use crate::tensor::TensorD;
 
 /// Returns the derivatives of the outputs along the tangents that there are.
 #[track_caller]
-pub(super) fn along<T: Element, D: Dimension>(
+pub(super) fn along<T: Element>(
     function: &Shared<T>,
-    inputs: &[&Tensor<T, D>],
-    tangents: &[Option<&Tensor<T, D>>],
-) -> Vec<Tensor<T, D>> {
+    inputs: &[&TensorD<T>],
+    tangents: &[Option<&TensorD<T>>],
+) -> Vec<TensorD<T>> {
     let known = (0..).zip(inputs.iter().copied());
     let (mut plan, tensors) =
         Plan::new(2, known, (function.width()..).zip(tangents.iter().copied()));
@@ -32,19 +32,15 @@ pub(super) fn along<T: Element, D: Dimension>(
 
 /// The derivatives of the outputs along directions of some inputs. The tensors are the inputs, then the directions; the
 /// plan has their places at order 2.
-struct Directional<T, D>(PhantomData<(T, D)>);
+struct Directional<T>(PhantomData<T>);
 
 #[custom_function]
-impl<T: Element, D: Dimension> Directional<T, D> {
+impl<T: Element> Directional<T> {
     /// Returns the derivatives of an elementwise function along directions of its inputs.
     #[forward]
-    fn forward(
-        tensors: &[ArrayView<T, D>],
-        function: Shared<T>,
-        plan: Arc<Plan>,
-    ) -> Vec<Array<T, D>> {
+    fn forward(tensors: &[ArrayViewD<T>], function: Shared<T>, plan: Arc<Plan>) -> Vec<ArrayD<T>> {
         let (inputs, outputs) = (function.inputs(), function.loops.outputs().len());
-        let shapes = tensors.iter().map(ArrayView::shape);
+        let shapes = tensors.iter().map(ArrayViewD::shape);
         let shape = function.fitting(plan.places.iter().copied().zip(shapes));
         // Between inputs and directions, there are places of the outputs' gradients.
         let places = plan.places.iter().map(|&place| {
@@ -63,11 +59,11 @@ impl<T: Element, D: Dimension> Directional<T, D> {
     // The gradients times the derivatives along directions are the pairing at order 2.
     #[backward(tensors)]
     fn backward(
-        grad_output: &[Option<&Tensor<T, D>>],
-        tensors: &[&Tensor<T, D>],
+        grad_output: &[Option<&TensorD<T>>],
+        tensors: &[&TensorD<T>],
         function: &Shared<T>,
         plan: &Arc<Plan>,
-    ) -> Result<Vec<Option<Tensor<T, D>>>, PassedOn> {
+    ) -> Result<Vec<Option<TensorD<T>>>, PassedOn> {
         function.has_order(2)?;
         let known = plan.places.iter().copied().zip(tensors.iter().copied());
         let of_outputs = (function.inputs()..).zip(grad_output.iter().copied());
@@ -79,11 +75,11 @@ impl<T: Element, D: Dimension> Directional<T, D> {
     // with respect to xᵢ, of the function itself.
     #[jvp]
     fn jvp(
-        tangent_tensors: &[Option<&Tensor<T, D>>],
-        tensors: &[&Tensor<T, D>],
+        tangent_tensors: &[Option<&TensorD<T>>],
+        tensors: &[&TensorD<T>],
         function: &Shared<T>,
         plan: &Arc<Plan>,
-    ) -> Vec<Tensor<T, D>> {
+    ) -> Vec<TensorD<T>> {
         let count = function.inputs();
         let (of_inputs, of_directions) = tangent_tensors.split_at(count);
         let (inputs, directions) = tensors.split_at(count);
@@ -95,14 +91,14 @@ impl<T: Element, D: Dimension> Directional<T, D> {
         let shapes = tensors.iter().map(|tensor| tensor.shape());
         let shape = function.fitting(plan.places.iter().copied().zip(shapes));
         // Whole, so that nothing is summed before it is multiplied.
-        let whole = |(&place, tensor): (&usize, &&Tensor<T, D>)| {
-            tensor.broadcast_to::<D>(&whole(&shape, function.item(place)))
+        let whole = |(&place, tensor): (&usize, &&TensorD<T>)| {
+            tensor.broadcast_to::<IxDyn>(&whole(&shape, function.item(place)))
         };
         let all = plan.places.iter().zip(inputs.iter().chain(directions));
-        let tensors: Vec<Tensor<T, D>> = all.map(whole).collect();
+        let tensors: Vec<TensorD<T>> = all.map(whole).collect();
         let is_moved = |input: &usize| of_inputs[*input].is_some();
         let moved: Vec<usize> = (0..count).filter(is_moved).collect();
-        let of_output = |(output, first): (usize, Tensor<T, D>)| {
+        let of_output = |(output, first): (usize, TensorD<T>)| {
             if moved.is_empty() {
                 return first;
             }

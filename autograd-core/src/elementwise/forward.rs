@@ -3,47 +3,64 @@
 use std::marker::PhantomData;
 
 use autograd_kernels::checks::size;
-use autograd_kernels::{Element, Evaluation, Loops, Shape};
-use ndarray::{Array, ArrayView, Dimension};
+use autograd_kernels::{Element, Evaluation, Item, Loops, Shape};
+use ndarray::{ArrayD, ArrayViewD};
 
 use super::arrays::{common, of_items};
 use super::directional::along;
 use super::over::Over;
 use super::plan::requires_grad;
 use super::shared::Shared;
+use crate::compiled::compiled_once;
 use crate::custom_function;
 use crate::error::PassedOn;
 use crate::error::panic::{Panic, caught};
 use crate::function::Signature;
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, TensorD};
 
 /// Returns the outputs of an elementwise function.
 ///
 /// # Panics
 /// If the inputs do not broadcast, or do not have rows of the lengths that the function takes.
 #[track_caller]
-pub fn values<T: Element, D: Dimension, const O: usize>(
+pub fn values<T: Element, const I: usize, const O: usize>(
     signature: &Signature,
     loops: &dyn Loops<T>,
-    inputs: &[ArrayView<'_, T, D>],
-) -> [Array<T, D>; O] {
-    have_rows(signature, loops, inputs);
-    let shape = shape_of_outputs(signature.name, loops, inputs);
-    have_an_entry_for_each(signature.name, loops, &shape);
-    each(evaluated(loops, inputs, &shape))
+    inputs: &[ArrayViewD<'_, T>; I],
+) -> [ArrayD<T>; O] {
+    let shape = fitting(signature, loops, &inputs.each_ref().map(ArrayViewD::shape));
+    let compute = compiled_once!(T, evaluated: fn(
+        &dyn Loops<T>,
+        &[ArrayViewD<'_, T>],
+        &[usize],
+    ) -> Vec<ArrayD<T>>);
+    each(compute(loops, inputs, &shape))
 }
 
 /// Returns the outputs of an elementwise function like [`values`], or the panic of its formula.
 #[track_caller]
-pub(super) fn caught_values<T: Element, D: Dimension, const O: usize>(
+pub(super) fn caught_values<T: Element, const I: usize, const O: usize>(
     signature: &Signature,
     loops: &dyn Loops<T>,
-    inputs: &[ArrayView<'_, T, D>],
-) -> Result<[Array<T, D>; O], Panic> {
-    have_rows(signature, loops, inputs);
-    let shape = shape_of_outputs(signature.name, loops, inputs);
-    have_an_entry_for_each(signature.name, loops, &shape);
-    caught(|| each(evaluated(loops, inputs, &shape)))
+    inputs: &[&TensorD<T>; I],
+) -> Result<[TensorD<T>; O], Panic> {
+    let shape = fitting(signature, loops, &inputs.map(|input| input.shape()));
+    let compute = compiled_once!(T, computed: fn(
+        &dyn Loops<T>,
+        &[&TensorD<T>],
+        &[usize],
+    ) -> Result<Vec<TensorD<T>>, Panic>);
+    compute(loops, inputs, &shape).map(each)
+}
+
+fn computed<T: Element>(
+    loops: &dyn Loops<T>,
+    inputs: &[&TensorD<T>],
+    shape: &[usize],
+) -> Result<Vec<TensorD<T>>, Panic> {
+    let views: Vec<_> = inputs.iter().map(|input| input.view()).collect();
+    let outputs = caught(|| evaluated(loops, &views, shape))?;
+    Ok(outputs.into_iter().map(Tensor::from).collect())
 }
 
 /// Returns the items of a list that has one for each output.
@@ -53,88 +70,80 @@ fn each<X, const O: usize>(list: Vec<X>) -> [X; O] {
         .unwrap_or_else(|_| unreachable!("one for each output"))
 }
 
-/// Panics if the last axis of an input that has rows is not as long as they are.
+/// Returns the shape of the elements of the outputs, for inputs of these shapes.
 #[track_caller]
-fn have_rows<T: Element, D: Dimension>(
-    signature: &Signature,
-    loops: &dyn Loops<T>,
-    inputs: &[ArrayView<'_, T, D>],
-) {
-    let names = signature.inputs.iter().filter(|input| input.tensor);
-    for ((input, item), argument) in inputs.iter().zip(loops.inputs()).zip(names) {
-        if let Some(row) = item.row()
-            && input.shape().last() != Some(&row)
-        {
-            let found = match input.shape().last() {
-                Some(length) => format!("its last axis has length {length}"),
-                None => "it has no axis".to_owned(),
-            };
-            panic!(
-                "{} of shapes {:?}: `{}` has rows of length {row}, but {found}",
-                signature.name,
-                inputs.iter().map(ArrayView::shape).collect::<Vec<_>>(),
-                argument.name,
-            );
-        }
+fn fitting<T: Element>(signature: &Signature, loops: &dyn Loops<T>, shapes: &[&[usize]]) -> Shape {
+    let mut entries = Vec::new();
+    loops.list_entries(&mut |list, length| entries.push((list, length)));
+    match checked(signature, loops.inputs(), &entries, shapes) {
+        Ok(shape) => shape,
+        Err(reason) => panic!("{} {reason}", signature.name),
     }
 }
 
+/// Returns the shape of the elements of the outputs, or what does not fit: the last axis of an input that has rows is not as
+/// long as they are, or a list does not have an entry for each element.
+fn checked(
+    signature: &Signature,
+    items: &[Item],
+    entries: &[(&str, usize)],
+    shapes: &[&[usize]],
+) -> Result<Shape, String> {
+    let names = signature.inputs.iter().filter(|input| input.tensor);
+    for ((shape, item), argument) in shapes.iter().zip(items).zip(names) {
+        if let Some(row) = item.row()
+            && shape.last() != Some(&row)
+        {
+            let found = match shape.last() {
+                Some(length) => format!("its last axis has length {length}"),
+                None => "it has no axis".to_owned(),
+            };
+            return Err(format!(
+                "of shapes {shapes:?}: `{}` has rows of length {row}, but {found}",
+                argument.name,
+            ));
+        }
+    }
+    let shape = broadcast(items, shapes)?;
+    // A shape of more elements than there is memory for is reported where they are computed.
+    if let Some(elements) = size(&shape)
+        && let Some((list, length)) = entries.iter().find(|(_, length)| *length != elements)
+    {
+        return Err(format!(
+            "of shape {:?}: `{list}` must have {elements} entries, one for each element, found {length}",
+            &shape[..]
+        ));
+    }
+    Ok(shape)
+}
+
 /// Returns the shape that the inputs broadcast to, without the axis of rows.
-#[track_caller]
-fn shape_of_outputs<T: Element, D: Dimension>(
-    name: &str,
-    loops: &dyn Loops<T>,
-    inputs: &[ArrayView<'_, T, D>],
-) -> Shape {
-    let shapes = inputs.iter().map(ArrayView::shape);
-    let of_elements = shapes.clone().zip(loops.inputs());
-    let Some(shape) = common(of_elements.map(|(shape, item)| of_items(shape, *item))) else {
-        let rows = if loops.inputs().iter().any(|item| item.row().is_some()) {
+fn broadcast(items: &[Item], shapes: &[&[usize]]) -> Result<Shape, String> {
+    let of_elements = shapes.iter().zip(items);
+    common(of_elements.map(|(shape, item)| of_items(shape, *item))).ok_or_else(|| {
+        let rows = if items.iter().any(|item| item.row().is_some()) {
             " along the axes before rows"
         } else {
             ""
         };
-        panic!(
-            "{name} of shapes {:?}: they do not broadcast{rows}",
-            shapes.collect::<Vec<_>>()
-        )
-    };
-    shape
-}
-
-/// Panics if a list of the formula does not have an entry for each element of the outputs.
-#[track_caller]
-fn have_an_entry_for_each<T: Element>(name: &str, loops: &dyn Loops<T>, shape: &Shape) {
-    let mut wrong = None;
-    // A shape of more elements than there is memory for is reported where they are computed.
-    let elements = size(shape);
-    loops.list_entries(&mut |list, length| {
-        if elements.is_some_and(|elements| elements != length) {
-            wrong.get_or_insert((list, length));
-        }
-    });
-    if let (Some((list, length)), Some(elements)) = (wrong, elements) {
-        panic!(
-            "{name} of shape {:?}: `{list}` must have {elements} entries, one for each element, found {length}",
-            &shape[..]
-        );
-    }
+        format!("of shapes {shapes:?}: they do not broadcast{rows}")
+    })
 }
 
 /// Returns the outputs of an elementwise function as a list.
-fn evaluated<T: Element, D: Dimension>(
+fn evaluated<T: Element>(
     loops: &dyn Loops<T>,
-    inputs: &[ArrayView<'_, T, D>],
-    shape: &Shape,
-) -> Vec<Array<T, D>> {
-    let inputs: Vec<_> = inputs.iter().map(|x| Some(x.view().into_dyn())).collect();
+    inputs: &[ArrayViewD<'_, T>],
+    shape: &[usize],
+) -> Vec<ArrayD<T>> {
+    let inputs: Vec<_> = inputs.iter().map(|x| Some(x.view())).collect();
     Over::Elements.of_outputs(loops, Evaluation::Values, &inputs, shape)
 }
 
 impl<T: Element> Shared<T> {
     /// Applies the function of the loops to tensors.
     #[track_caller]
-    pub(super) fn apply<D: Dimension>(&self, tensors: &[&Tensor<T, D>]) -> Vec<Tensor<T, D>> {
+    pub(super) fn apply(&self, tensors: &[&TensorD<T>]) -> Vec<TensorD<T>> {
         let needs = requires_grad(tensors);
         self.applied(tensors, 1, |tensors| {
             Values::apply(tensors, self.clone(), needs)
@@ -143,38 +152,34 @@ impl<T: Element> Shared<T> {
 }
 
 /// The outputs of an elementwise function.
-struct Values<T, D>(PhantomData<(T, D)>);
+struct Values<T>(PhantomData<T>);
 
 #[custom_function]
-impl<T: Element, D: Dimension> Values<T, D> {
+impl<T: Element> Values<T> {
     /// Returns the outputs of an elementwise function.
     #[forward]
-    fn forward(
-        tensors: &[ArrayView<T, D>],
-        function: Shared<T>,
-        needs: Vec<bool>,
-    ) -> Vec<Array<T, D>> {
-        let shape = shape_of_outputs(function.name, &function.loops, tensors);
+    fn forward(tensors: &[ArrayViewD<T>], function: Shared<T>, needs: Vec<bool>) -> Vec<ArrayD<T>> {
+        let shape = function.fitting(tensors.iter().map(ArrayViewD::shape).enumerate());
         evaluated(&function.loops, tensors, &shape)
     }
 
     #[backward(tensors)]
     fn backward(
-        grad_output: &[Option<&Tensor<T, D>>],
-        tensors: &[&Tensor<T, D>],
+        grad_output: &[Option<&TensorD<T>>],
+        tensors: &[&TensorD<T>],
         function: &Shared<T>,
         needs: &[bool],
-    ) -> Result<Vec<Option<Tensor<T, D>>>, PassedOn> {
+    ) -> Result<Vec<Option<TensorD<T>>>, PassedOn> {
         function.has_order(1)?;
         Ok(function.gradients(tensors, grad_output, needs))
     }
 
     #[jvp]
     fn jvp(
-        tangent_tensors: &[Option<&Tensor<T, D>>],
-        tensors: &[&Tensor<T, D>],
+        tangent_tensors: &[Option<&TensorD<T>>],
+        tensors: &[&TensorD<T>],
         function: &Shared<T>,
-    ) -> Vec<Tensor<T, D>> {
+    ) -> Vec<TensorD<T>> {
         along(function, tensors, tangent_tensors)
     }
 }

@@ -1,7 +1,7 @@
 //! What a formula is computed for, and what its results are summed to.
 
 use autograd_kernels::{Element, Evaluation, Item, Loops, Shape, evaluate, evaluate_sums, sum_to};
-use ndarray::{Array, ArrayViewD, Dimension};
+use ndarray::{ArrayBase, ArrayD, ArrayViewD};
 
 use super::arrays::{array, whole};
 
@@ -15,13 +15,13 @@ pub(super) enum Over {
 
 impl Over {
     /// Returns the results of an evaluation that has one for each output; `shape` is that of the elements, or of all pairs.
-    pub(super) fn of_outputs<T: Element, D: Dimension>(
+    pub(super) fn of_outputs<T: Element>(
         self,
         loops: &dyn Loops<T>,
         evaluation: Evaluation,
         inputs: &[Option<ArrayViewD<'_, T>>],
         shape: &[usize],
-    ) -> Vec<Array<T, D>> {
+    ) -> Vec<ArrayD<T>> {
         let outputs = match self {
             Self::Elements => Shape::from(shape),
             Self::Pairs => Shape::from(&[shape[0], 1][..]),
@@ -34,14 +34,14 @@ impl Over {
 
     /// Returns the results of an evaluation for which there is a target, each summed to that shape; with the item that the
     /// result has for each element.
-    pub(super) fn summed<T: Element, D: Dimension>(
+    pub(super) fn summed<T: Element>(
         self,
         loops: &dyn Loops<T>,
         evaluation: Evaluation,
         inputs: &[Option<ArrayViewD<'_, T>>],
         shape: &[usize],
         targets: &[Option<(Shape, Item)>],
-    ) -> Vec<Array<T, D>> {
+    ) -> Vec<ArrayD<T>> {
         match self {
             Self::Elements => {
                 let wanted: Vec<bool> = targets.iter().map(Option::is_some).collect();
@@ -49,7 +49,7 @@ impl Over {
                 let sums = results.zip(targets).filter_map(|(result, target)| {
                     let (target, item) = target.as_ref()?;
                     let own = whole(shape, *item);
-                    let result: Array<T, D> = array(result?, &own);
+                    let result: ArrayD<T> = array(result?, &own);
                     if own == *target {
                         return Some(result);
                     }
@@ -65,9 +65,7 @@ impl Over {
                 let targets: Vec<_> = targets.collect();
                 let sums = evaluate_sums(loops, evaluation, inputs, both(shape), &targets);
                 let sums = sums.into_iter().flatten();
-                // INVARIANT: the shape is that of a tensor of this rank.
-                sums.map(|sum| sum.into_dimensionality().expect("the rank of the inputs"))
-                    .collect()
+                sums.map(ArrayBase::into_dyn).collect()
             }
         }
     }

@@ -11,15 +11,17 @@ use std::marker::PhantomData;
 use std::panic::Location;
 
 use autograd_kernels::{Evaluation, Item, Loops, Reduction, Side, evaluate_reduced};
-use ndarray::{Array, ArrayView, ArrayViewD, Axis, IxDyn};
+use ndarray::{Array, ArrayView, Axis, IxDyn};
 
 use super::apply::{are_followed, follow};
 use super::arrays::array;
 use super::over::Over;
 use super::shared::{NamedLoops, Shared};
 use crate::basic::Add;
-use crate::error::panic::caught;
+use crate::compiled::compiled_once;
+use crate::error::panic::{Panic, caught};
 use crate::function::{Function, Signature, forward_panicked};
+use crate::tape::applied_at;
 use crate::tensor::{Tensor, TensorD};
 use crate::thread::unrecorded;
 use crate::{Element, Real, custom_function};
@@ -91,10 +93,56 @@ fn with_both(shape: &[usize], side: Side, item: Item) -> Vec<usize> {
 }
 
 /// Returns a result without the axis of columns.
+#[track_caller]
 fn of_rows<T: Element>(result: &TensorD<T>, item: Item) -> TensorD<T> {
     let mut shape = vec![result.shape()[0]];
     shape.extend(item.row());
-    result.reshape(shape)
+    reshaped(result, &shape)
+}
+
+#[track_caller]
+fn reshaped<T: Element>(tensor: &TensorD<T>, shape: &[usize]) -> TensorD<T> {
+    fn reshape<T: Element>(tensor: &TensorD<T>, shape: &[usize]) -> TensorD<T> {
+        tensor.reshape(shape)
+    }
+    let reshape = compiled_once!(T, reshape: fn(&TensorD<T>, &[usize]) -> TensorD<T>);
+    applied_at(Location::caller(), || reshape(tensor, shape))
+}
+
+/// Returns the sums over columns, or the panic of the formula.
+fn sums<T: Element>(
+    loops: &dyn Loops<T>,
+    inputs: &[TensorD<T>],
+    shape: [usize; 2],
+) -> Result<Vec<TensorD<T>>, Panic> {
+    let views: Vec<_> = inputs.iter().map(|input| Some(input.view())).collect();
+    let sums = caught(|| Over::Pairs.of_outputs(loops, Evaluation::Values, &views, &shape))?;
+    Ok(sums.into_iter().map(Tensor::from).collect())
+}
+
+/// A number for each row, and the columns that have them.
+type Reduced<T> = (TensorD<T>, Vec<usize>);
+
+/// Returns the reductions over columns, and the columns that have an extreme, or the panic of the formula.
+fn reduced<T: Element>(
+    loops: &dyn Loops<T>,
+    reduction: Reduction,
+    inputs: &[TensorD<T>],
+    shape: [usize; 2],
+) -> Result<Reduced<T>, Panic> {
+    let views: Vec<_> = inputs.iter().map(|input| Some(input.view())).collect();
+    let (found, columns) = caught(|| evaluate_reduced(loops, reduction, &views, shape))?;
+    Ok((Tensor::from(array(found, &[shape[0], 1])), columns))
+}
+
+/// Returns an input with the columns that rows have chosen, if it is one of columns.
+fn chosen<T: Element>(input: &TensorD<T>, columns: &[usize]) -> TensorD<T> {
+    Chosen::apply(input, columns, input.shape()[1])
+}
+
+/// Returns x + ln(sum).
+fn with_logarithm<T: Element>(x: &TensorD<T>, sum: &TensorD<T>) -> TensorD<T> {
+    Add::apply(x, &logarithm(sum))
 }
 
 impl<F: Function> Pairs<F> {
@@ -117,9 +165,16 @@ impl<F: Function> Pairs<F> {
     {
         let (inputs, shape) = Self::paired(&loops, inputs, sides);
         let items = loops.outputs();
-        let outputs = Self::run(&inputs, |views| {
-            Over::Pairs.of_outputs(&loops, Evaluation::Values, views, &shape)
-        });
+        let compute = compiled_once!(T, sums: fn(
+            &dyn Loops<T>,
+            &[TensorD<T>],
+            [usize; 2],
+        ) -> Result<Vec<TensorD<T>>, Panic>);
+        let outputs = Self::run(&inputs, |inputs| compute(&loops, inputs, shape));
+        // INVARIANT: the loops have one for each.
+        let outputs: [TensorD<T>; O] = outputs
+            .try_into()
+            .unwrap_or_else(|_| unreachable!("one for each output"));
         let outputs = Self::followed(loops, Over::Pairs, outputs, &inputs, places);
         let mut items = items.iter();
         outputs.map(|output| of_rows(&output, *items.next().unwrap_or(&Item::Number)))
@@ -149,24 +204,20 @@ impl<F: Function> Pairs<F> {
             "{} of shapes {shapes:?}: there is no column",
             F::NAME
         );
-        let mut columns = Vec::new();
-        let output = Self::run(&inputs, |views| {
-            let found;
-            (found, columns) = evaluate_reduced(&loops, reduction, views, shape);
-            vec![array(found, &[shape[0], 1])]
-        });
+        let (output, columns) = Self::reduced(&loops, reduction, &inputs, shape);
         if !are_followed(&inputs.each_ref()) {
-            return output.map(|output| of_rows(&output, Item::Number));
+            return [of_rows(&output, Item::Number)];
         }
-        let mut sides = sides.into_iter();
+        let (mut sides, line) = (sides.into_iter(), Location::caller());
         let chosen = inputs.map(|input| {
             if sides.next() == Some(Side::Column) {
-                Chosen::apply(&input, &columns, input.shape()[1])
+                let choose = compiled_once!(T, chosen: fn(&TensorD<T>, &[usize]) -> TensorD<T>);
+                applied_at(line, || choose(&input, &columns))
             } else {
                 input
             }
         });
-        let outputs = Self::followed(loops, Over::Elements, output, &chosen, places);
+        let outputs = Self::followed(loops, Over::Elements, [output], &chosen, places);
         outputs.map(|output| of_rows(&output, Item::Number))
     }
 
@@ -189,18 +240,14 @@ impl<F: Function> Pairs<F> {
         W: Loops<T> + 'static,
     {
         let (inputs, shape) = Self::paired(&loops, inputs, sides);
-        let output: [TensorD<T>; 1] = Self::run(&inputs, |views| {
-            let found = if shape[1] == 0 {
-                vec![T::neg_infinity(); shape[0]]
-            } else {
-                evaluate_reduced(&loops, Reduction::LogSumExp, views, shape).0
-            };
-            vec![array(found, &[shape[0], 1])]
-        });
+        let output = if shape[1] == 0 {
+            Tensor::from(Array::from_elem(IxDyn(&[shape[0], 1]), T::neg_infinity()))
+        } else {
+            Self::reduced(&loops, Reduction::LogSumExp, &inputs, shape).0
+        };
         if !are_followed(&inputs.each_ref()) {
-            return output.map(|output| of_rows(&output, Item::Number));
+            return [of_rows(&output, Item::Number)];
         }
-        let [output] = output;
         let one = Tensor::from(Array::from_elem(IxDyn(&[shape[0], 1]), T::one()));
         let mut inputs = Vec::from(inputs);
         inputs.push(output.clone());
@@ -209,7 +256,8 @@ impl<F: Function> Pairs<F> {
             .try_into()
             .unwrap_or_else(|_| unreachable!("one input more"));
         let [sum] = Self::followed(weights(loops), Over::Pairs, [one], &inputs, places);
-        let output = Add::apply(&output, &logarithm(&sum));
+        let add = compiled_once!(T, with_logarithm: fn(&TensorD<T>, &TensorD<T>) -> TensorD<T>);
+        let output = applied_at(Location::caller(), || add(&output, &sum));
         [of_rows(&output, Item::Number)]
     }
 
@@ -225,36 +273,43 @@ impl<F: Function> Pairs<F> {
         let mut places = 0..;
         let inputs = inputs.map(|input| {
             let place = places.next().unwrap_or_default();
-            input.reshape(with_both(
-                input.shape(),
-                sides[place],
-                loops.inputs()[place],
-            ))
+            let item = loops.inputs()[place];
+            reshaped(input, &with_both(input.shape(), sides[place], item))
         });
         (inputs, shape)
     }
 
     /// Computes the outputs outside any graph.
     #[track_caller]
-    fn run<T: Element, const I: usize, const O: usize>(
+    fn run<T: Element, R, const I: usize>(
         inputs: &[TensorD<T>; I],
-        compute: impl FnOnce(&[Option<ArrayViewD<'_, T>>]) -> Vec<Array<T, IxDyn>>,
-    ) -> [TensorD<T>; O] {
-        let guard = unrecorded();
-        let views = inputs.each_ref().map(|input| Some(input.view()));
-        let outputs = match caught(|| compute(&views)) {
+        compute: impl FnOnce(&[TensorD<T>]) -> Result<R, Panic>,
+    ) -> R {
+        let _guard = unrecorded();
+        match compute(inputs) {
             Ok(outputs) => outputs,
             Err(panic) => {
                 let shapes = inputs.each_ref().map(|input| vec![input.to_shape()]);
                 forward_panicked(panic, &F::SIGNATURE, &shapes)
             }
-        };
-        drop(guard);
-        // INVARIANT: the loops have one for each.
-        let outputs: [Array<T, IxDyn>; O] = outputs
-            .try_into()
-            .unwrap_or_else(|_| unreachable!("one for each output"));
-        outputs.map(Tensor::from)
+        }
+    }
+
+    /// Computes a reduction outside any graph.
+    #[track_caller]
+    fn reduced<T: Element, const I: usize>(
+        loops: &dyn Loops<T>,
+        reduction: Reduction,
+        inputs: &[TensorD<T>; I],
+        shape: [usize; 2],
+    ) -> Reduced<T> {
+        let compute = compiled_once!(T, reduced: fn(
+            &dyn Loops<T>,
+            Reduction,
+            &[TensorD<T>],
+            [usize; 2],
+        ) -> Result<Reduced<T>, Panic>);
+        Self::run(inputs, |inputs| compute(loops, reduction, inputs, shape))
     }
 
     /// Returns the outputs with the derivatives that are wanted.
@@ -283,7 +338,7 @@ impl<F: Function> Pairs<F> {
             over,
             loops,
         });
-        follow::<F, _, _, _, I, O, E>(function, places, outputs, inputs)
+        follow::<F, _, _, I, O, E>(function, places, outputs, inputs)
     }
 }
 

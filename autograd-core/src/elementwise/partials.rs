@@ -4,24 +4,24 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use autograd_kernels::{Element, Evaluation, Shape};
-use ndarray::{Array, ArrayView, Dimension};
+use ndarray::{ArrayD, ArrayViewD};
 
 use super::arrays::placed;
 use super::plan::{Plan, lifted, requires_grad};
 use super::shared::Shared;
 use crate::custom_function;
 use crate::error::PassedOn;
-use crate::tensor::Tensor;
+use crate::tensor::TensorD;
 
 impl<T: Element> Shared<T> {
     /// Returns the gradients of the loops' inputs that need one, given those of the outputs that have one.
     #[track_caller]
-    pub(super) fn gradients<D: Dimension>(
+    pub(super) fn gradients(
         &self,
-        inputs: &[&Tensor<T, D>],
-        of_outputs: &[Option<&Tensor<T, D>>],
+        inputs: &[&TensorD<T>],
+        of_outputs: &[Option<&TensorD<T>>],
         needs: &[bool],
-    ) -> Vec<Option<Tensor<T, D>>> {
+    ) -> Vec<Option<TensorD<T>>> {
         let known = (0..).zip(inputs.iter().copied());
         let (plan, tensors) = Plan::new(1, known, (inputs.len()..).zip(of_outputs.iter().copied()));
         plan.gradients(&tensors, self, needs)
@@ -31,11 +31,11 @@ impl<T: Element> Shared<T> {
 impl Plan {
     /// Returns the plan as nodes have it, and the derivatives that are wanted, each of its tensor's shape.
     #[track_caller]
-    pub(super) fn apply<T: Element, D: Dimension>(
+    pub(super) fn apply<T: Element>(
         mut self,
-        tensors: &[&Tensor<T, D>],
+        tensors: &[&TensorD<T>],
         function: &Shared<T>,
-    ) -> (Arc<Self>, Vec<Tensor<T, D>>) {
+    ) -> (Arc<Self>, Vec<TensorD<T>>) {
         self.needs = requires_grad(tensors);
         let plan = Arc::new(self);
         let partials = function.applied(tensors, plan.order + 1, |tensors| {
@@ -46,12 +46,12 @@ impl Plan {
 
     /// Returns the derivatives with respect to the tensors that need one, and `None` for the others.
     #[track_caller]
-    pub(super) fn gradients<T: Element, D: Dimension>(
+    pub(super) fn gradients<T: Element>(
         mut self,
-        tensors: &[&Tensor<T, D>],
+        tensors: &[&TensorD<T>],
         function: &Shared<T>,
         needs: &[bool],
-    ) -> Vec<Option<Tensor<T, D>>> {
+    ) -> Vec<Option<TensorD<T>>> {
         self.want(needs);
         let (plan, partials) = self.apply(tensors, function);
         plan.wanted_of(partials, needs.len())
@@ -59,19 +59,15 @@ impl Plan {
 }
 
 /// The derivatives of the pairing with respect to some of the tensors that it is computed of.
-struct Partials<T, D>(PhantomData<(T, D)>);
+struct Partials<T>(PhantomData<T>);
 
 #[custom_function]
-impl<T: Element, D: Dimension> Partials<T, D> {
+impl<T: Element> Partials<T> {
     /// Returns derivatives of an elementwise function with respect to its inputs.
     #[forward]
-    fn forward(
-        tensors: &[ArrayView<T, D>],
-        function: Shared<T>,
-        plan: Arc<Plan>,
-    ) -> Vec<Array<T, D>> {
+    fn forward(tensors: &[ArrayViewD<T>], function: Shared<T>, plan: Arc<Plan>) -> Vec<ArrayD<T>> {
         let count = plan.len(function.width());
-        let shapes = tensors.iter().map(ArrayView::shape);
+        let shapes = tensors.iter().map(ArrayViewD::shape);
         let shape = function.fitting(plan.places.iter().copied().zip(shapes));
         let inputs = placed(count, plan.places.iter().copied(), tensors);
         let mut targets = vec![None; count];
@@ -89,11 +85,11 @@ impl<T: Element, D: Dimension> Partials<T, D> {
 
     #[backward(tensors)]
     fn backward(
-        grad_output: &[Option<&Tensor<T, D>>],
-        tensors: &[&Tensor<T, D>],
+        grad_output: &[Option<&TensorD<T>>],
+        tensors: &[&TensorD<T>],
         function: &Shared<T>,
         plan: &Arc<Plan>,
-    ) -> Result<Vec<Option<Tensor<T, D>>>, PassedOn> {
+    ) -> Result<Vec<Option<TensorD<T>>>, PassedOn> {
         function.has_order(plan.order + 1)?;
         let (next, tensors) =
             plan.differentiated(tensors, function.width(), &plan.wanted, grad_output);
@@ -102,11 +98,11 @@ impl<T: Element, D: Dimension> Partials<T, D> {
 
     #[jvp]
     fn jvp(
-        tangent_tensors: &[Option<&Tensor<T, D>>],
-        tensors: &[&Tensor<T, D>],
+        tangent_tensors: &[Option<&TensorD<T>>],
+        tensors: &[&TensorD<T>],
         function: &Shared<T>,
         plan: &Arc<Plan>,
-    ) -> Vec<Tensor<T, D>> {
+    ) -> Vec<TensorD<T>> {
         let (next, tensors) =
             plan.differentiated(tensors, function.width(), &plan.places, tangent_tensors);
         let wanted = plan.wanted.iter();

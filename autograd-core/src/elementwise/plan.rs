@@ -1,9 +1,8 @@
 //! The derivatives that are wanted, and the tensors that they are computed of.
 
 use autograd_kernels::Element;
-use ndarray::Dimension;
 
-use crate::tensor::Tensor;
+use crate::tensor::TensorD;
 
 /// The meaning of each tensor of a list, and the derivatives that are wanted.
 ///
@@ -63,13 +62,13 @@ impl Plan {
 
     /// Returns the plan of the next order, with nothing wanted yet, and its tensors: those of this plan, and directions
     /// of the tensors at some places.
-    pub(crate) fn differentiated<'a, T: Element, D: Dimension>(
+    pub(crate) fn differentiated<'a, T: Element>(
         &self,
-        tensors: &[&'a Tensor<T, D>],
+        tensors: &[&'a TensorD<T>],
         width: usize,
         places: &[usize],
-        directions: &[Option<&'a Tensor<T, D>>],
-    ) -> (Self, Vec<&'a Tensor<T, D>>) {
+        directions: &[Option<&'a TensorD<T>>],
+    ) -> (Self, Vec<&'a TensorD<T>>) {
         let lift = |place: &usize| lifted(*place, width);
         let known = self.places.iter().map(lift).zip(tensors.iter().copied());
         let along = places.iter().map(|place| lift(place) + width);
@@ -83,7 +82,7 @@ pub(crate) fn lifted(place: usize, width: usize) -> usize {
 }
 
 /// Returns whether each tensor requires grad.
-pub(crate) fn requires_grad<T: Element, D: Dimension>(tensors: &[&Tensor<T, D>]) -> Vec<bool> {
+pub(crate) fn requires_grad<T: Element>(tensors: &[&TensorD<T>]) -> Vec<bool> {
     let tensors = tensors.iter();
     tensors.map(|tensor| tensor.requires_grad()).collect()
 }

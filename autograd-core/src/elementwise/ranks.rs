@@ -1,5 +1,5 @@
-//! The ranks of tensors with rows, which have one axis more than tensors with numbers: known at run time inside of the
-//! runtime.
+//! The ranks of tensors of elementwise functions and scans, which inside of the runtime are known at run time: those with
+//! rows have one axis more than those with numbers.
 
 use autograd_kernels::Element;
 use ndarray::{Array, Dimension, IxDyn};

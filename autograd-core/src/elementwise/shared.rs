@@ -4,13 +4,12 @@ use std::panic::Location;
 use std::sync::Arc;
 
 use autograd_kernels::{Element, Item, Loops, Shape};
-use ndarray::Dimension;
 
 use super::arrays::{fitting, of_items};
 use super::over::Over;
 use crate::error::{ErrorKind, PassedOn};
 use crate::function::ForwardCall;
-use crate::tensor::Tensor;
+use crate::tensor::TensorD;
 
 /// The loops that compute the derivatives of an elementwise function.
 pub(super) struct NamedLoops<L: ?Sized> {
@@ -77,24 +76,24 @@ impl<T: Element> NamedLoops<dyn Loops<T>> {
 
     /// Applies a function of tensors whose rule for forward mode needs loops for derivatives of `order`.
     #[track_caller]
-    pub(super) fn applied<D: Dimension>(
+    pub(super) fn applied(
         &self,
-        tensors: &[&Tensor<T, D>],
+        tensors: &[&TensorD<T>],
         order: usize,
-        apply: impl FnOnce(&[&Tensor<T, D>]) -> Vec<Tensor<T, D>>,
-    ) -> Vec<Tensor<T, D>> {
+        apply: impl FnOnce(&[&TensorD<T>]) -> Vec<TensorD<T>>,
+    ) -> Vec<TensorD<T>> {
         if_differentiable(self.name, self.has_order(order), tensors, apply)
     }
 }
 
 /// Applies a function of tensors that has a rule for forward mode if it can be differentiated, else without tangents.
 #[track_caller]
-pub(crate) fn if_differentiable<T: Element, D: Dimension>(
+pub(crate) fn if_differentiable<T: Element>(
     name: &'static str,
     can_be: Result<(), PassedOn>,
-    tensors: &[&Tensor<T, D>],
-    apply: impl FnOnce(&[&Tensor<T, D>]) -> Vec<Tensor<T, D>>,
-) -> Vec<Tensor<T, D>> {
+    tensors: &[&TensorD<T>],
+    apply: impl FnOnce(&[&TensorD<T>]) -> Vec<TensorD<T>>,
+) -> Vec<TensorD<T>> {
     let depth = tensors.iter().map(|tensor| tensor.raw.depth()).max();
     let (Some(depth @ 1..), Err(exceeded)) = (depth, can_be) else {
         return apply(tensors);

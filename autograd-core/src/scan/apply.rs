@@ -3,18 +3,20 @@
 use std::marker::PhantomData;
 use std::panic::Location;
 
-use autograd_kernels::{Checkpoints, Element, ScanLoops};
-use ndarray::{ArrayD, ArrayViewD, Axis, IxDyn};
+use autograd_kernels::{Checkpoints, Element, Recurrence, ScanLoops};
+use ndarray::{ArrayD, ArrayViewD, Axis};
 
 use super::along::along;
 use super::extent::Extent;
 use super::function::{NamedScan, ScanFunction};
 use super::partials::gradients;
+use crate::compiled::compiled_once;
 use crate::elementwise::{Derivable, follow};
 use crate::engine::is_watching;
-use crate::error::panic::caught;
+use crate::error::panic::{Panic, caught};
 use crate::error::{Error, ErrorKind};
 use crate::function::{Function, forward_panicked};
+use crate::tape::applied_at;
 use crate::tensor::{Tensor, TensorD};
 use crate::thread::{is_grad_enabled, unrecorded};
 
@@ -53,7 +55,13 @@ impl<F: Function> Scan<F> {
         let guard = unrecorded();
         let views = inputs.map(Tensor::view);
         let extent = Extent::of_inputs(&scan, &views);
-        let (outputs, checkpoints) = match caught(|| values(&scan, &extent, &views, needs_grad)) {
+        let compute = compiled_once!(T, results: fn(
+            Recurrence<'_, T>,
+            &[&TensorD<T>],
+            bool,
+        ) -> Result<Results<T>, Panic>);
+        let recurrence = extent.run(&scan.loops, is_reversed);
+        let (outputs, checkpoints) = match compute(recurrence, &inputs, needs_grad) {
             Ok(computed) => computed,
             Err(panic) => {
                 let tensors = F::SIGNATURE.inputs.iter().filter(|input| input.tensor);
@@ -68,12 +76,12 @@ impl<F: Function> Scan<F> {
             }
         };
         drop(guard);
-        let outputs = outputs.map(Tensor::from);
+        let outputs = each(outputs);
         if !has_tangent && !needs_grad {
             return outputs;
         }
         scan.checkpoints = checkpoints;
-        follow::<F, _, _, IxDyn, I, O, E>(ScanFunction::new(scan), places, outputs, inputs)
+        follow::<F, _, _, I, O, E>(ScanFunction::new(scan), places, outputs, inputs)
     }
 }
 
@@ -98,86 +106,137 @@ pub fn scan_values<T: Element, const I: usize, const O: usize>(
         loops,
     };
     let extent = Extent::of_inputs(&scan, &inputs);
-    values(&scan, &extent, &inputs, false).0
+    let compute = compiled_once!(T, arrays: fn(
+        Recurrence<'_, T>,
+        &[ArrayViewD<'_, T>],
+    ) -> Vec<ArrayD<T>>);
+    each(compute(extent.run(&scan.loops, is_reversed), &inputs))
 }
 
-/// Returns the results, and the states that a backward pass needs if it `saves` them.
-fn values<T: Element, L: ScanLoops<T>, const O: usize>(
-    scan: &NamedScan<T, L>,
-    extent: &Extent,
+/// Tensors, and the states that a backward pass needs.
+type Results<T> = (Vec<TensorD<T>>, Option<Checkpoints<T>>);
+
+/// Returns the results, with what is saved for a backward pass if it `saves`, or the panic of the formula.
+fn results<T: Element>(
+    recurrence: Recurrence<'_, T>,
+    inputs: &[&TensorD<T>],
+    saves: bool,
+) -> Result<Results<T>, Panic> {
+    let views: Vec<_> = inputs.iter().map(|input| input.view()).collect();
+    let (results, checkpoints) = caught(|| values(recurrence, &views, saves))?;
+    let results = results.into_iter().map(Tensor::from).collect();
+    Ok((results, checkpoints))
+}
+
+fn arrays<T: Element>(
+    recurrence: Recurrence<'_, T>,
+    inputs: &[ArrayViewD<'_, T>],
+) -> Vec<ArrayD<T>> {
+    values(recurrence, inputs, false).0
+}
+
+fn values<T: Element>(
+    recurrence: Recurrence<'_, T>,
     inputs: &[ArrayViewD<'_, T>],
     saves: bool,
-) -> ([ArrayD<T>; O], Option<Checkpoints<T>>) {
+) -> (Vec<ArrayD<T>>, Option<Checkpoints<T>>) {
     let inputs: Vec<_> = inputs.iter().map(|input| Some(input.view())).collect();
-    let (results, checkpoints) = extent
-        .run(&scan.loops, scan.is_reversed)
-        .forward(1, &inputs, &[true; O], saves);
-    let results: Vec<_> = results.into_iter().flatten().collect();
-    // INVARIANT: all are wanted.
-    let results = results.try_into();
-    let results = results.unwrap_or_else(|_| unreachable!("one for each result"));
-    (results, checkpoints)
+    let wanted = vec![true; recurrence.loops.results().len()];
+    let (results, checkpoints) = recurrence.forward(1, &inputs, &wanted, saves);
+    (results.into_iter().flatten().collect(), checkpoints)
 }
 
-impl<T: Element> Derivable<T, IxDyn> for ScanFunction<T> {
+/// Returns the items of a list that has one for each result.
+fn each<X, const O: usize>(list: Vec<X>) -> [X; O] {
+    // INVARIANT: all results are wanted.
+    list.try_into()
+        .unwrap_or_else(|_| unreachable!("one for each result"))
+}
+
+impl<T: Element> Derivable<T> for ScanFunction<T> {
     fn grad_inputs(
         &self,
         inputs: &[&TensorD<T>],
         of_outputs: &[Option<&TensorD<T>>],
         needs: &[bool],
     ) -> Vec<Option<TensorD<T>>> {
-        gradients(self, inputs, of_outputs, needs)
+        let compute = compiled_once!(T, gradients: fn(
+            &ScanFunction<T>,
+            &[&TensorD<T>],
+            &[Option<&TensorD<T>>],
+            &[bool],
+        ) -> Vec<Option<TensorD<T>>>);
+        applied_at(self.applied_at, || compute(self, inputs, of_outputs, needs))
     }
 
-    // A gradient that is not a number makes those of all earlier steps such.
     fn check(
         &self,
         inputs: &[&TensorD<T>],
         of_outputs: &[Option<&TensorD<T>>],
         gradients: &[Option<TensorD<T>>],
     ) -> Result<(), Error> {
-        let is_nan = |gradient: &TensorD<T>| gradient.view().iter().any(|x| x.is_nan());
-        if !is_watching() || !gradients.iter().flatten().any(is_nan) {
-            return Ok(());
-        }
-        let all = inputs.iter().map(|input| Some(*input));
-        let all = all.chain(of_outputs.iter().copied());
-        let views: Vec<_> = all.map(|tensor| tensor.map(TensorD::view)).collect();
-        let shapes = inputs.iter().map(|input| input.shape()).enumerate();
-        let extent = Extent::of(self, shapes);
-        let wanted: Vec<bool> = (0..self.width())
-            .map(|place| place < self.inputs() && self.item(place).1)
-            .collect();
-        let checkpoints = self.checkpoints.as_ref();
-        let of_steps = extent
-            .run_of(self)
-            .backward(1, &views, &wanted, checkpoints);
-        let is_nan = |step: &usize| {
-            let mut of_step = of_steps.iter().flatten();
-            of_step.any(|all| all.index_axis(Axis(0), *step).iter().any(|x| x.is_nan()))
-        };
-        let mut steps = 0..extent.steps;
-        let first = if self.is_reversed {
-            steps.find(is_nan)
-        } else {
-            steps.rfind(is_nan)
-        };
-        match first {
-            None => Ok(()),
-            Some(step) => {
-                let error = ErrorKind::NotANumberAtStep { step };
-                Err(error.of(self.name, self.applied_at))
-            }
-        }
+        let check = compiled_once!(T, check: fn(
+            &ScanFunction<T>,
+            &[&TensorD<T>],
+            &[Option<&TensorD<T>>],
+            &[Option<TensorD<T>>],
+        ) -> Result<(), Error>);
+        check(self, inputs, of_outputs, gradients)
     }
 
-    #[track_caller]
     fn grad_along(
         &self,
         inputs: &[&TensorD<T>],
         tangents: &[Option<&TensorD<T>>],
         _outputs: usize,
     ) -> Vec<TensorD<T>> {
-        along(self, inputs, tangents)
+        let compute = compiled_once!(T, along: fn(
+            &ScanFunction<T>,
+            &[&TensorD<T>],
+            &[Option<&TensorD<T>>],
+        ) -> Vec<TensorD<T>>);
+        applied_at(self.applied_at, || compute(self, inputs, tangents))
+    }
+}
+
+// A gradient that is not a number makes those of all earlier steps such.
+fn check<T: Element>(
+    function: &ScanFunction<T>,
+    inputs: &[&TensorD<T>],
+    of_outputs: &[Option<&TensorD<T>>],
+    gradients: &[Option<TensorD<T>>],
+) -> Result<(), Error> {
+    let is_nan = |gradient: &TensorD<T>| gradient.view().iter().any(|x| x.is_nan());
+    if !is_watching() || !gradients.iter().flatten().any(is_nan) {
+        return Ok(());
+    }
+    let all = inputs.iter().map(|input| Some(*input));
+    let all = all.chain(of_outputs.iter().copied());
+    let views: Vec<_> = all.map(|tensor| tensor.map(TensorD::view)).collect();
+    let shapes = inputs.iter().map(|input| input.shape()).enumerate();
+    let extent = Extent::of(function, shapes);
+    let wanted: Vec<bool> = (0..function.width())
+        .map(|place| place < function.inputs() && function.item(place).1)
+        .collect();
+    let checkpoints = function.checkpoints.as_ref();
+    let of_steps = extent
+        .run_of(function)
+        .backward(1, &views, &wanted, checkpoints);
+    let is_nan = |step: &usize| {
+        let mut of_step = of_steps.iter().flatten();
+        of_step.any(|all| all.index_axis(Axis(0), *step).iter().any(|x| x.is_nan()))
+    };
+    let mut steps = 0..extent.steps;
+    let first = if function.is_reversed {
+        steps.find(is_nan)
+    } else {
+        steps.rfind(is_nan)
+    };
+    match first {
+        None => Ok(()),
+        Some(step) => {
+            let error = ErrorKind::NotANumberAtStep { step };
+            Err(error.of(function.name, function.applied_at))
+        }
     }
 }

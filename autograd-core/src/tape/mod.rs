@@ -210,6 +210,9 @@ pub(crate) struct Header {
 
 thread_local! {
     static LAST_SEQUENCE_NR: Cell<u64> = const { Cell::new(0) };
+
+    /// The line that new nodes have, if it is not the one that calls the function.
+    static APPLIED_AT: Cell<Option<&'static Location<'static>>> = const { Cell::new(None) };
 }
 
 /// Returns a number above those of all existing nodes. See Note [Floors].
@@ -221,6 +224,12 @@ pub(crate) fn new_floor() -> u64 {
 /// Runs `body`, whose nodes get numbers above `floor`. Afterwards this thread's numbers continue where they were.
 pub(crate) fn above<R>(floor: u64, body: impl FnOnce() -> R) -> R {
     let _scope = Scoped::set(&LAST_SEQUENCE_NR, floor);
+    body()
+}
+
+/// Runs `body`, whose nodes are those of a function that this line applied.
+pub(crate) fn applied_at<R>(line: &'static Location<'static>, body: impl FnOnce() -> R) -> R {
+    let _scope = Scoped::set(&APPLIED_AT, Some(line));
     body()
 }
 
@@ -237,7 +246,7 @@ impl Header {
         Self {
             sequence_nr: last + 1,
             mark: Mark::default(),
-            applied_at,
+            applied_at: APPLIED_AT.get().unwrap_or(applied_at),
         }
     }
 

@@ -107,8 +107,9 @@ pub enum Any<F: Family> {
 }
 
 /// Returns the one of two values of a family that is of an element type.
+#[doc(hidden)]
 #[inline]
-pub(crate) fn of_type<T: Element, F: Family>(single: F::Of<f32>, double: F::Of<f64>) -> F::Of<T> {
+pub fn of_type<T: Element, F: Family>(single: F::Of<f32>, double: F::Of<f64>) -> F::Of<T> {
     let value = match T::TYPE {
         ElementType::F32 => Any::F32(single),
         ElementType::F64 => Any::F64(double),

@@ -570,27 +570,16 @@ pub(super) fn functions(
     };
     let results = of_outputs.names("y");
     let returned = |ranked: &TokenStream| {
-        let results = results.iter().map(|result| {
-            if elementwise.has_ranks() {
-                quote!(#p::#ranked(#result))
-            } else {
-                result.to_token_stream()
-            }
-        });
+        let results = results.iter().map(|result| quote!(#p::#ranked(#result)));
         if returns_tuple(elementwise) {
             quote!((#(#results,)*))
         } else {
             quote!(#(#results)*)
         }
     };
-    // Tensors with rows have one axis more, and so have those with steps.
-    let (tensors, arrays) = if elementwise.has_ranks() {
-        let tensors = inputs.iter().map(|input| quote!(#p::dynamic(#input)));
-        let arrays = inputs.iter().map(|input| quote!(#input.into_dyn()));
-        (quote!([#(#tensors),*]), quote!([#(#arrays),*]))
-    } else {
-        (quote!([#(#inputs),*]), quote!([#(#inputs),*]))
-    };
+    let tensors = inputs.iter().map(|input| quote!(#p::dynamic(#input)));
+    let arrays = inputs.iter().map(|input| quote!(#input.into_dyn()));
+    let (tensors, arrays) = (quote!([#(#tensors),*]), quote!([#(#arrays),*]));
     let (of_tensors, of_arrays) = (returned(&quote!(ranked)), returned(&quote!(ranked_array)));
     let derivatives = derivatives(model, elementwise, p);
     let places = (0..inputs.len()).filter(|&input| elementwise.differentiable[input]);

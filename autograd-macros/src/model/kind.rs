@@ -246,11 +246,6 @@ impl Elementwise {
         (self.rank(), others)
     }
 
-    /// Returns whether tensors have several ranks.
-    pub(crate) fn has_ranks(&self) -> bool {
-        self.has_rows() || self.scan.is_some() || self.pairs.is_some()
-    }
-
     /// Returns whether an input or an output has rows.
     pub(crate) fn has_rows(&self) -> bool {
         self.rows.iter().chain(&self.outputs).any(Option::is_some)

@@ -64,9 +64,9 @@ const _: () = {
             let [y_0] = __p::values(
                 &<Self as __p::Function>::SIGNATURE,
                 &__p::Blocks::<_, 2, 1, 2>(SquashFormula {}),
-                &[x, limit],
+                &[x.into_dyn(), limit.into_dyn()],
             );
-            y_0
+            __p::ranked_array(y_0)
         }
         /// Applies `squash` to tensors.
         #[must_use]
@@ -80,10 +80,10 @@ const _: () = {
             >::apply(
                 __p::Blocks::<_, 2, 1, 2>(SquashFormula {}),
                 __p::Derivatives::Generated,
-                [x, limit],
+                [__p::dynamic(x), __p::dynamic(limit)],
                 &[0, 1],
             );
-            y_0
+            __p::ranked(y_0)
         }
     }
     struct SquashFormula {}

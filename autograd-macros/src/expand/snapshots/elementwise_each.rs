@@ -89,9 +89,9 @@ const _: () = {
                 >(ChosenFormula {
                     label: ::std::borrow::ToOwned::to_owned(label),
                 }),
-                &[x],
+                &[x.into_dyn()],
             );
-            y_0
+            __p::ranked_array(y_0)
         }
         /// Applies `chosen` to tensors.
         #[must_use]
@@ -111,10 +111,10 @@ const _: () = {
                 |loops| __p::Derivatives::Given(
                     __p::Blocks::<_, 2, 1, 0>(ChosenGradients(loops.0)),
                 ),
-                [x],
+                [__p::dynamic(x)],
                 &[0],
             );
-            y_0
+            __p::ranked(y_0)
         }
     }
     struct ChosenFormula {

@@ -97,9 +97,9 @@ const _: () = {
                     levels: ::std::borrow::ToOwned::to_owned(levels),
                     scale: scale,
                 }),
-                &[x, step],
+                &[x.into_dyn(), step.into_dyn()],
             );
-            y_0
+            __p::ranked_array(y_0)
         }
         /// Applies `quantized` to tensors.
         #[must_use]
@@ -125,10 +125,10 @@ const _: () = {
                 |loops| __p::Derivatives::Given(
                     __p::Blocks::<_, 3, 2, 1>(QuantizedGradients(loops.0)),
                 ),
-                [x, step],
+                [__p::dynamic(x), __p::dynamic(step)],
                 &[0],
             );
-            y_0
+            __p::ranked(y_0)
         }
     }
     struct QuantizedFormula {
