@@ -106,7 +106,7 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: 
                 }
             },
             Evaluation::Partials { order: 2 } if const { Self::COMPILED > 1 } => match wanted {
-                Wanted::Group(index) if const { has_rows(F::INPUTS) && Self::HAS_GROUPS } => {
+                Wanted::Group(index) if const { Self::HAS_GROUPS_OF_HIGHER_ORDERS } => {
                     self.group::<T, Second, false>(index, first, inputs, results);
                 }
                 Wanted::Inputs if const { Self::ARE_ALL_AT_ONCE } => {
@@ -119,7 +119,7 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: 
                 }
             },
             Evaluation::Partials { order: 3 } if const { Self::COMPILED > 2 } => match wanted {
-                Wanted::Group(index) if const { has_rows(F::INPUTS) && Self::HAS_GROUPS } => {
+                Wanted::Group(index) if const { Self::HAS_GROUPS_OF_HIGHER_ORDERS } => {
                     self.group::<T, Third, false>(index, first, inputs, results);
                 }
                 _ => {
@@ -134,11 +134,13 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: 
         }
     }
 
-    fn most_groups(&self) -> usize {
-        match (Self::HAS_GROUPS, F::IS_REVERSED) {
-            (false, _) => 0,
-            (true, true) => 1,
-            (true, false) => usize::MAX,
+    fn most_groups(&self, order: usize) -> usize {
+        if order > 1 && !Self::HAS_GROUPS_OF_HIGHER_ORDERS || !Self::HAS_GROUPS {
+            0
+        } else if F::IS_REVERSED {
+            1
+        } else {
+            usize::MAX
         }
     }
 
@@ -210,6 +212,11 @@ impl<F: Formula<I, O>, const I: usize, const O: usize, const ORDER: usize> Block
 
     /// Whether there are loops for groups of the inputs. Of many in reverse, a program would take long to compile.
     const HAS_GROUPS: bool = !Self::IS_REPLAYED && (I <= MOST_AT_ONCE || !F::IS_REVERSED);
+
+    /// Whether there are loops for groups of the inputs at higher orders too. In reverse, one for a group is nearly the loop
+    /// for all.
+    const HAS_GROUPS_OF_HIGHER_ORDERS: bool =
+        Self::HAS_GROUPS && has_rows(F::INPUTS) && !F::IS_REVERSED;
 
     /// The highest order of derivatives that compiled loops compute.
     const COMPILED: usize = if Self::IS_REPLAYED { 0 } else { ORDER };

@@ -303,7 +303,7 @@ pub(super) fn runs<T: Element>(
         if of_gradients.any(|place| wanted[place]) && groups.first() != Some(&0) {
             groups.insert(0, 0);
         }
-        if groups.len() <= function.most_groups() {
+        if groups.len() <= function.most_groups(order) {
             return groups.into_iter().map(Wanted::Group).collect();
         }
     }

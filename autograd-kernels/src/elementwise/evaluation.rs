@@ -76,9 +76,9 @@ pub trait Loops<T: Element>: Send + Sync + sealed::Sealed {
         kept: &mut Option<Replay<T>>,
     );
 
-    /// Returns the most groups of inputs whose `Partials` are computed by a loop for each. Others are computed by one for all,
-    /// also where not all are wanted.
-    fn most_groups(&self) -> usize;
+    /// Returns the most groups of inputs whose `Partials` of an order are computed by a loop for each. Others are computed by
+    /// one for all, also where not all are wanted.
+    fn most_groups(&self, order: usize) -> usize;
 
     /// Returns what was found out about the loop of `Values` and its replay, if there is one.
     fn faster(&self) -> Option<&'static Faster>;
