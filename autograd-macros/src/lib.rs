@@ -26,6 +26,7 @@ mod alone;
 mod diagnostics;
 mod docs;
 mod expand;
+mod fragments;
 #[cfg(test)]
 mod fuzz;
 mod lower;

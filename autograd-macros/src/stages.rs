@@ -6,7 +6,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use crate::place::Place;
-use crate::{expand, parse, print, strip, validate};
+use crate::{expand, fragments, parse, print, strip, validate};
 
 /// Expands `#[custom_function(args)] item`, with the runtime in `default_crate` unless `args` have
 /// another.
@@ -34,6 +34,7 @@ pub(crate) fn unguarded(
     place: &Place,
     default_crate: &str,
 ) -> TokenStream {
+    let (args, item) = (fragments::opened(args), fragments::opened_item(item));
     let (item, others) = strip::repeated(item);
     let parsed = (parse::attributes(args, others), parse::item(item.clone()));
     let (definition, expansion) = match validate::function(parsed, place) {

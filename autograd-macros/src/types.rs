@@ -420,6 +420,15 @@ pub(crate) fn list_of(ty: &Type) -> Option<&Type> {
     }
 }
 
+/// Returns `X` of `[X]`, `[X; 3]` and `Vec<X>`.
+pub(crate) fn entry_of(ty: &Type) -> Option<&Type> {
+    match peel(ty) {
+        Type::Array(array) => Some(&array.elem),
+        Type::Slice(slice) => Some(&slice.elem),
+        ty => vec_of(ty),
+    }
+}
+
 /// Returns `X` of `Vec<X>`.
 pub(crate) fn vec_of(ty: &Type) -> Option<&Type> {
     single_argument(ty, "Vec")

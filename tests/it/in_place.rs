@@ -363,3 +363,37 @@ fn a_forward_that_fails_leaves_the_tensor_as_it_was() {
     let error = forward.jvp(root, (&x,), (&x,)).unwrap_err();
     assert!((error.kind(), error.function()) == (&ErrorKind::NoForwardRule, Some("Root")));
 }
+
+struct HalfWritten;
+
+#[custom_function]
+impl HalfWritten {
+    #[forward]
+    fn forward(mut x: ArrayViewMut1<f64>) {
+        x[0] = 77.0;
+        assert!(x[1] > 6.0, "half written");
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: ArrayView1<f64>) -> Array1<f64> {
+        &grad_output * 0.0
+    }
+}
+
+#[test]
+fn a_tensor_that_is_half_written_has_no_numbers() {
+    let x = leaf([1.0, 2.0]);
+    let mut own = &x * 3.0;
+    assert!(catch_unwind(AssertUnwindSafe(|| HalfWritten::apply(&mut own))).is_err());
+    assert!(own.view().iter().all(|x| x.is_nan()));
+    (&own * &own).sum().backward().unwrap();
+    assert!(x.grad().unwrap().iter().all(|x| x.is_nan()));
+    // Memory that is held elsewhere is copied, and the copy is dropped.
+    let mut shared = &x * 3.0;
+    let other = shared.clone();
+    assert!(catch_unwind(AssertUnwindSafe(|| HalfWritten::apply(&mut shared))).is_err());
+    assert_eq!(
+        (shared.to_array(), other.to_array()),
+        (array![3.0, 6.0], array![3.0, 6.0])
+    );
+}

@@ -22,6 +22,7 @@ mod foreign;
 #[cfg(feature = "catalogue")]
 mod formulas;
 mod forward_mode;
+mod fragments;
 mod functional;
 mod functional_edges;
 mod functional_modes;

@@ -112,3 +112,42 @@ both!(several_numbers: |x, y, z|
 both!(steps: |x, y, z|
     a: T = (x * 3.0).floor() * y + z, b: T = (x * 3.0).ceil() * y, c: T = (x * 3.0).round() * z, d: T = (x - y).signum() * z,
     e: T = (x * 3.0).round_ties_even() * y, f: T = x.detach() * x * y, g: T = (x * y).detach() - z);
+
+both!(values_of_types: |x, y, z|
+    a: T = { let half: f64 = 0.25; x * half.sqrt() + y * z }, b: T = { let n: u16 = 300; x * (n as f64) + y * z },
+    c: T = { let (n, shift): (i64, f64) = (7, 0.5); x * ((n - 9) as f64 + shift) + y * z },
+    d: T = { let root = |w: f64| w.sqrt(); x * root(3.0) + y * z });
+
+// What rounds as a number of another type does.
+both!(narrow_values: |x, y, z|
+    a: T = { let (big, one): (f32, f32) = (1e8, 1.0); x * y * ((big + one - big) as f64) + z });
+
+both!(wrapped_values: |x, y, z| a: T = { let n: u8 = 200; x * (n as i8 as f64) + y * z });
+
+both!(large_values: |x, y, z| a: T = { let n: u64 = 5_000_000_000; x * (n as f64) / 1e9 + y * z });
+
+both!(values_with_methods: |x, y, z|
+    a: T = { let mut sum = x * z; for k in 0..3 { sum += y.powi(k) * f64::from((k - 1).abs()); } sum });
+
+macro_rules! scaled {
+    ($name:ident($a:ident, $b:ident, $c:ident) = $value:expr) => {
+        #[custom_function(elementwise)]
+        fn $name<T: Real>($a: T, $b: T, $c: T) -> T {
+            let scale = $a * 2.0;
+            scale * $value
+        }
+    };
+}
+
+scaled!(scaled_sum(x, y, scale) = x + y * scale);
+
+#[test]
+fn a_variable_of_a_macro_is_not_the_one_of_its_caller() {
+    let leaf = |value: f64| Tensor::from(Array1::from_elem(1, value)).set_requires_grad(true);
+    let (x, y, scale) = (leaf(2.0), leaf(5.0), leaf(7.0));
+    let sum = scaled_sum(&x, &y, &scale).sum();
+    assert_eq!(sum.item(), 148.0);
+    let (of_x, of_y, of_scale) = grad(&sum, (&x, &y, &scale)).unwrap();
+    let found = [of_x, of_y, of_scale].map(|gradient| gradient.to_array()[0]);
+    assert_eq!(found, [78.0, 28.0, 20.0]);
+}

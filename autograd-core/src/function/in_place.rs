@@ -15,11 +15,13 @@ use autograd_kernels::{Element, Shape};
 /// A tensor that forward borrows to write to, until [`finish`](Self::finish).
 ///
 /// If forward returns an error, the tensor is unchanged. If forward panics, the tensor is unchanged too, except if only
-/// this tensor holds the memory: then the memory may be partly written.
-pub struct InPlace<'a, T, D> {
+/// this tensor holds the memory: it may then be partly written, and all elements become NaN.
+pub struct InPlace<'a, T: Element, D: Dimension> {
     tensor: &'a mut Tensor<T, D>,
     /// The copy to write to, if the tensor's memory is shared or may be needed again.
     copy: Option<Array<T, D>>,
+    /// Whether forward may have begun to write.
+    is_lent: bool,
 }
 
 impl<'a, T: Element, D: Dimension> InPlace<'a, T, D> {
@@ -66,12 +68,17 @@ impl<'a, T: Element, D: Dimension> InPlace<'a, T, D> {
     fn borrow(tensor: &'a mut Tensor<T, D>, may_fail: bool) -> Self {
         let is_own = own_view_mut(tensor).is_some();
         let copy = (may_fail || !is_own).then(|| tensor.to_array());
-        Self { tensor, copy }
+        Self {
+            tensor,
+            copy,
+            is_lent: false,
+        }
     }
 
     /// Returns the view for forward.
     #[expect(clippy::missing_panics_doc, reason = "it never does")]
     pub fn view(&mut self) -> ArrayViewMut<'_, T, D> {
+        self.is_lent = true;
         match &mut self.copy {
             Some(copy) => copy.view_mut(),
             // INVARIANT: without a copy, only this tensor holds its memory, and `self` borrows it exclusively.
@@ -85,9 +92,22 @@ impl<'a, T: Element, D: Dimension> InPlace<'a, T, D> {
     }
 
     /// Sets the tensor's value to the written one. Its history is unchanged.
-    pub fn finish(self) {
-        if let Some(copy) = self.copy {
+    pub fn finish(mut self) {
+        self.is_lent = false;
+        if let Some(copy) = self.copy.take() {
             self.tensor.raw.buffer = Buffer::compact(copy);
+        }
+    }
+}
+
+impl<T: Element, D: Dimension> Drop for InPlace<'_, T, D> {
+    // The history is that of the former value, which is lost.
+    fn drop(&mut self) {
+        if !self.is_lent || self.copy.is_some() {
+            return;
+        }
+        if let Some(mut written) = own_view_mut(self.tensor) {
+            written.fill(T::nan());
         }
     }
 }

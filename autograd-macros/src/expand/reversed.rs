@@ -33,7 +33,8 @@ pub(super) fn derivatives(
         outputs,
     } = reversed;
     let [entries, at] = block_of_entries();
-    let [x, g, real] = ["x", "g", "R"].map(local);
+    // Types have no hygiene: a type of the user is not to be hidden by the parameter.
+    let [x, g, real] = ["x", "g", "__Number"].map(local);
     let results = operations.iter().zip(*inputs..);
     let results: TokenStream = results
         .map(|(operation, place)| result(place, operation, &real, p))
@@ -76,7 +77,6 @@ pub(super) fn derivatives(
         const IS_REVERSED: ::core::primitive::bool = true;
 
         #[inline(always)]
-        #[allow(unused, clippy::all, clippy::pedantic)]
         fn pulled_back<#real: #p::Real>(
             &self,
             #entries: &Self::Entries,
@@ -87,7 +87,7 @@ pub(super) fn derivatives(
         where
             ::core::primitive::f64: #p::Literal<#real>,
         {
-            #(#items)*
+            #(#[allow(dead_code, unused_imports)] #items)*
             #(#values)*
             #(#numbers)*
             #results

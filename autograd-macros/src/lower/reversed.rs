@@ -7,19 +7,20 @@
 //! mistake, the compiler reports it where the formula is used as it is written.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
-use proc_macro2::{Group, TokenStream};
+use proc_macro2::{Group, Literal, TokenStream};
 use quote::{ToTokens as _, quote};
 use syn::{
-    BinOp, Block, Expr, ExprCall, ExprClosure, ExprIndex, ExprMethodCall, ExprPath, Ident, Item,
-    Lit, Local, Member, Pat, Stmt, Type, UnOp,
+    BinOp, Block, Expr, ExprBinary, ExprCall, ExprClosure, ExprIndex, ExprMethodCall, ExprPath,
+    Ident, Item, Lit, Local, Member, Pat, Stmt, Type, UnOp, parse_quote,
 };
 
 use super::unrolled::length;
 use super::written_out::METHODS;
 use crate::model::{Elementwise, Operand, Operation, Reversed, Row};
-use crate::spell::{has_word, private};
-use crate::types::{peel, whole};
+use crate::spell::{for_each_word, has_word, private};
+use crate::types::{self, peel, whole};
 
 /// The most operations: no formula that is written by hand has more.
 const OPERATIONS: usize = 1024;
@@ -45,7 +46,9 @@ const BLOCKS: usize = 64;
 
 /// Returns the derivatives of a formula in reverse, if it is one that has them.
 pub(super) fn reversed(body: &Group, elementwise: &Elementwise) -> Option<Reversed> {
-    if !elementwise.replaced.is_empty() || elementwise.has_slices() {
+    // What rounds to 32 bits in the formula would not here, where literals have no type.
+    let has_singles = has_word(body.stream(), "f32");
+    if !elementwise.replaced.is_empty() || elementwise.has_slices() || has_singles {
         return None;
     }
     let mut run = Run {
@@ -120,51 +123,62 @@ enum Value {
     Plain(Plain),
     Row(Vec<Self>),
     Tuple(Vec<Self>),
-    Closure(Box<Closure>),
+    Closure(Rc<Closure>),
 }
 
+impl Value {
+    fn field(self, member: &Member) -> Option<Self> {
+        match (self, member) {
+            (Self::Tuple(values), Member::Unnamed(place)) => {
+                values.into_iter().nth(usize::try_from(place.index).ok()?)
+            }
+            (Self::Plain(plain), member) => plain.field(member),
+            _ => None,
+        }
+    }
+
+    fn cast(self, ty: &Type) -> Option<Self> {
+        match self {
+            Self::Plain(plain) => plain.cast(ty),
+            _ => None,
+        }
+    }
+
+    fn reference(self) -> Option<Self> {
+        match self {
+            Self::Plain(plain) => plain.reference(),
+            value => Some(value),
+        }
+    }
+}
+
+/// An expression without numbers, which is written wherever it is used.
 #[derive(Clone)]
 struct Plain {
     tokens: TokenStream,
-    kind: Kind,
-    /// The whole number that it is, if that is known.
-    whole: Option<usize>,
+    ty: Known,
 }
 
-/// What is known of a type.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Float,
-    /// It is no `f64`.
-    Other,
+/// What is known of the type of an expression. One whose type does not fit is not written: the compiler has an error for it
+/// in the formula already.
+#[derive(Clone)]
+enum Known {
+    /// It is a whole number, of a type that the compiler finds out.
+    Whole(i64),
+    Type(Type),
+    /// It is that of a constant, or of a part of one.
     Unknown,
-}
-
-impl Kind {
-    fn of(ty: &Type) -> Self {
-        if peel(ty).to_token_stream().to_string() == "f64" {
-            Self::Float
-        } else {
-            Self::Other
-        }
-    }
-
-    /// Returns that of what an operator computes.
-    fn with(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Float, _) | (_, Self::Float) => Self::Float,
-            (Self::Other, Self::Other) => Self::Other,
-            _ => Self::Unknown,
-        }
-    }
 }
 
 #[derive(Clone)]
 struct Closure {
     written: ExprClosure,
     /// The variables where it was written.
-    scopes: Vec<HashMap<String, Value>>,
+    scopes: Vec<Scope>,
 }
+
+/// Variables by their names, as [`name`] has them.
+type Scope = HashMap<String, Value>;
 
 struct Run<'a> {
     elementwise: &'a Elementwise,
@@ -173,7 +187,7 @@ struct Run<'a> {
     operations: Vec<Operation>,
     /// The count of the inputs.
     numbers: usize,
-    scopes: Vec<HashMap<String, Value>>,
+    scopes: Vec<Scope>,
     /// The number of expressions around this one.
     depth: usize,
     /// The number of scopes that are around a closure which is called: it has a copy of their variables.
@@ -188,7 +202,7 @@ impl Run<'_> {
 
     fn bind(&mut self, name: &Ident, value: Value) {
         if let Some(scope) = self.scopes.last_mut() {
-            scope.insert(name.to_string(), value);
+            scope.insert(self::name(name), value);
         }
     }
 
@@ -242,14 +256,19 @@ impl Run<'_> {
             (Pat::Ident(name), value) if name.by_ref.is_none() && name.subpat.is_none() => {
                 self.bind(&name.ident, value);
             }
-            (Pat::Type(typed), value) => self.pattern(&typed.pat, value)?,
+            (Pat::Type(typed), value) => {
+                if !self.has_type(&value, &typed.ty) {
+                    return None;
+                }
+                self.pattern(&typed.pat, value)?;
+            }
             (Pat::Paren(inner), value) => self.pattern(&inner.pat, value)?,
             (Pat::Reference(inner), value) if !matches!(value, Value::Plain(_)) => {
                 self.pattern(&inner.pat, value)?;
             }
             // `&w` of `&weights[0]`.
-            (Pat::Reference(inner), Value::Plain(Plain { tokens, .. })) => {
-                self.pattern(&inner.pat, plain(quote!((*#tokens)), Kind::Unknown)?)?;
+            (Pat::Reference(inner), Value::Plain(reference)) => {
+                self.pattern(&inner.pat, reference.target()?)?;
             }
             (Pat::Tuple(pattern), Value::Tuple(values)) => {
                 self.patterns(pattern.elems.iter(), values)?;
@@ -293,24 +312,13 @@ impl Run<'_> {
             Expr::Lit(literal) => Self::literal(&literal.lit),
             Expr::Path(path) => self.path(path),
             Expr::Reference(reference) if reference.mutability.is_none() => {
-                match self.value(&reference.expr)? {
-                    Value::Plain(Plain { tokens, .. }) => plain(quote!((&#tokens)), Kind::Other),
-                    value => Some(value),
-                }
+                self.value(&reference.expr)?.reference()
             }
             Expr::Unary(unary) => {
                 let operand = self.value(&unary.expr)?;
                 self.unary(unary.op, operand)
             }
-            Expr::Binary(binary) => {
-                if let Some(operator) = assigned(&binary.op) {
-                    let (left, right) = (self.value(&binary.left)?, self.value(&binary.right)?);
-                    let value = self.binary(&operator, left, right)?;
-                    return self.assign(&binary.left, value);
-                }
-                let (left, right) = (self.value(&binary.left)?, self.value(&binary.right)?);
-                self.binary(&binary.op, left, right)
-            }
+            Expr::Binary(binary) => self.operator(binary),
             Expr::If(choice) => {
                 if self.condition(&choice.cond)? {
                     return self.block(&choice.then_branch);
@@ -332,29 +340,26 @@ impl Run<'_> {
                 (count <= ROW).then(|| Value::Row(vec![value; count]))
             }
             Expr::Index(index) => self.index(index),
-            Expr::Field(field) => match (self.value(&field.base)?, &field.member) {
-                (Value::Tuple(values), Member::Unnamed(place)) => {
-                    values.into_iter().nth(usize::try_from(place.index).ok()?)
-                }
-                (Value::Plain(Plain { tokens, .. }), member) => {
-                    plain(quote!(#tokens.#member), Kind::Unknown)
-                }
-                _ => None,
-            },
-            Expr::Cast(cast) => match self.value(&cast.expr)? {
-                Value::Plain(Plain { tokens, .. }) if !self.has_number(&cast.ty) => {
-                    let ty = &cast.ty;
-                    plain(quote!((#tokens as #ty)), Kind::of(ty))
-                }
-                _ => None,
-            },
+            Expr::Field(field) => self.value(&field.base)?.field(&field.member),
+            Expr::Cast(cast) => self.value(&cast.expr)?.cast(&cast.ty),
             Expr::MethodCall(call) => self.method(call),
             Expr::Call(call) => self.call(call),
-            Expr::Closure(closure) => Some(Value::Closure(Box::new(Closure {
+            Expr::Closure(closure) => Some(Value::Closure(Rc::new(Closure {
                 written: closure.clone(),
                 scopes: self.scopes.clone(),
             }))),
             _ => None,
+        }
+    }
+
+    fn operator(&mut self, binary: &ExprBinary) -> Option<Value> {
+        let (left, right) = (self.value(&binary.left)?, self.value(&binary.right)?);
+        match assigned(&binary.op) {
+            Some(operator) => {
+                let value = self.binary(&operator, left, right)?;
+                self.assign(&binary.left, value)
+            }
+            None => self.binary(&binary.op, left, right),
         }
     }
 
@@ -386,16 +391,46 @@ impl Run<'_> {
         has_word(ty.to_token_stream(), &self.elementwise.number)
     }
 
+    /// Returns whether a value certainly has the type that is written for it.
+    fn has_type(&self, value: &Value, ty: &Type) -> bool {
+        match (value, peel(ty)) {
+            (_, Type::Infer(_)) => true,
+            (Value::Plain(plain), ty) => !self.has_number(ty) && plain.has_type(ty),
+            (Value::Row(values), Type::Array(array)) => {
+                values.iter().all(|value| self.has_type(value, &array.elem))
+            }
+            (Value::Row(_), Type::Reference(reference)) => self.has_type(value, &reference.elem),
+            (Value::Tuple(values), Type::Tuple(tuple)) => {
+                let mut types = tuple.elems.iter();
+                let has_its = |value| types.next().is_some_and(|ty| self.has_type(value, ty));
+                values.iter().all(has_its)
+            }
+            (Value::Number(_), ty) => self.has_number(ty),
+            _ => false,
+        }
+    }
+
+    /// Returns the variable of a name.
+    fn variable(&self, name: &Ident) -> Option<&Value> {
+        let name = self::name(name);
+        let mut scopes = self.scopes.iter().rev();
+        scopes.find_map(|scope| scope.get(&name))
+    }
+
     fn literal(literal: &Lit) -> Option<Value> {
         match literal {
             Lit::Float(number) if number.suffix() != "f32" => {
-                plain(literal.to_token_stream(), Kind::Float)
+                plain(literal.to_token_stream(), Known::float())
             }
-            Lit::Int(number) => Some(Value::Plain(Plain {
-                tokens: literal.to_token_stream(),
-                kind: Kind::Other,
-                whole: Some(number.base10_parse().ok()?),
-            })),
+            Lit::Int(number) => {
+                let count = number.base10_parse().ok()?;
+                let ty: Option<Type> = match number.suffix() {
+                    "" => None,
+                    suffix => Some(syn::parse_str(suffix).ok()?),
+                };
+                let fits = ty.is_none_or(|ty| is_in(count, &ty));
+                fits.then(|| whole_value(count)).flatten()
+            }
             _ => None,
         }
     }
@@ -421,17 +456,15 @@ impl Run<'_> {
             return if is_own || is_number || !is_constant {
                 None
             } else {
-                plain(tokens, Kind::Unknown)
+                plain(tokens, Known::Unknown)
             };
         };
-        let text = name.to_string();
-        let found = self.scopes.iter().rev().find_map(|scope| scope.get(&text));
-        if let Some(value) = found {
+        if let Some(value) = self.variable(name) {
             return Some(value.clone());
         }
         match self.elementwise.type_of(name) {
-            Some(ty) => plain(tokens, Kind::of(ty)),
-            None if text.chars().all(is_of_constants) => plain(tokens, Kind::Unknown),
+            Some(ty) => plain(tokens, Known::Type(peel(ty).clone())),
+            None if name.to_string().chars().all(is_of_constants) => plain(tokens, Known::Unknown),
             None => None,
         }
     }
@@ -439,12 +472,8 @@ impl Run<'_> {
     fn unary(&mut self, operator: UnOp, operand: Value) -> Option<Value> {
         match (operator, operand) {
             (UnOp::Neg(_), Value::Number(number)) => self.operation(Operation::Negated(number)),
-            (UnOp::Neg(sign), Value::Plain(Plain { tokens, kind, .. })) => {
-                plain(quote!((#sign #tokens)), kind)
-            }
-            (UnOp::Deref(star), Value::Plain(Plain { tokens, .. })) => {
-                plain(quote!((#star #tokens)), Kind::Unknown)
-            }
+            (UnOp::Neg(_), Value::Plain(plain)) => plain.negated(),
+            (UnOp::Deref(_), Value::Plain(plain)) => plain.target(),
             (UnOp::Deref(_), value) => Some(value),
             _ => None,
         }
@@ -459,24 +488,7 @@ impl Run<'_> {
             return None;
         }
         match (&left, &right) {
-            (Value::Plain(left), Value::Plain(right)) => {
-                let whole = match (operator, left.whole, right.whole) {
-                    (BinOp::Add(_), Some(left), Some(right)) => left.checked_add(right),
-                    (BinOp::Sub(_), Some(left), Some(right)) => left.checked_sub(right),
-                    (BinOp::Mul(_), Some(left), Some(right)) => left.checked_mul(right),
-                    (BinOp::Div(_), Some(left), Some(right)) => left.checked_div(right),
-                    (BinOp::Rem(_), Some(left), Some(right)) => left.checked_rem(right),
-                    _ => None,
-                };
-                let kind = left.kind.with(right.kind);
-                let (left, right) = (&left.tokens, &right.tokens);
-                let tokens = short(quote!((#left #operator #right)))?;
-                Some(Value::Plain(Plain {
-                    tokens,
-                    kind,
-                    whole,
-                }))
-            }
+            (Value::Plain(left), Value::Plain(right)) => left.with(operator, right),
             (Value::Number(_) | Value::Plain(_), Value::Number(_) | Value::Plain(_))
                 if is_of_numbers =>
             {
@@ -495,16 +507,11 @@ impl Run<'_> {
             match place {
                 Expr::Paren(inner) => place = &inner.expr,
                 Expr::Index(index) => {
-                    let Value::Plain(Plain {
-                        whole: Some(at), ..
-                    }) = self.value(&index.index)?
-                    else {
-                        return None;
-                    };
-                    indices.push(at);
+                    let at = whole_number(&self.value(&index.index)?)?;
+                    indices.push(usize::try_from(at).ok()?);
                     place = &index.expr;
                 }
-                Expr::Path(path) => break path.path.get_ident()?.to_string(),
+                Expr::Path(path) => break name(path.path.get_ident()?),
                 _ => return None,
             }
         };
@@ -523,16 +530,11 @@ impl Run<'_> {
 
     fn index(&mut self, index: &ExprIndex) -> Option<Value> {
         match (self.value(&index.expr)?, self.value(&index.index)?) {
-            (
-                Value::Row(row),
-                Value::Plain(Plain {
-                    whole: Some(place), ..
-                }),
-            ) => row.into_iter().nth(place),
-            (Value::Plain(Plain { tokens, .. }), Value::Plain(index)) => {
-                let index = index.tokens;
-                plain(quote!(#tokens[#index]), Kind::Unknown)
+            (Value::Row(row), place) => {
+                let place = usize::try_from(whole_number(&place)?).ok()?;
+                row.into_iter().nth(place)
             }
+            (Value::Plain(list), Value::Plain(place)) => list.entry(&place),
             _ => None,
         }
     }
@@ -551,30 +553,22 @@ impl Run<'_> {
         {
             return None;
         }
-        let is_plain = |value: &Value| matches!(value, Value::Plain(_));
-        if let Value::Plain(Plain {
-            tokens: of, kind, ..
-        }) = &receiver
-            && arguments.iter().all(is_plain)
-        {
-            let arguments: Option<Vec<_>> = arguments.into_iter().map(tokens).collect();
-            let arguments = arguments?;
-            return plain(
-                quote!((#of.#method(#(#arguments),*))),
-                kind.with(Kind::Unknown),
-            );
-        }
-        if !matches!(receiver, Value::Number(_)) {
-            return None;
-        }
         let is_power = method == "powi";
         let arguments = arguments.into_iter().map(|value| {
             if is_power {
-                Some(Operand::Plain(as_exponent(tokens(value)?)))
+                Some(Operand::Plain(exponent(value)?))
             } else {
                 operand(value)
             }
         });
+        if let Value::Plain(receiver) = &receiver {
+            let arguments: Option<Vec<_>> = arguments.map(|argument| plain_of(argument?)).collect();
+            let (of, arguments) = (receiver.receiver()?, arguments?);
+            return plain(quote!((#of.#method(#(#arguments),*))), receiver.ty.clone());
+        }
+        if !matches!(receiver, Value::Number(_)) {
+            return None;
+        }
         let operands: Option<Vec<_>> = std::iter::once(operand(receiver))
             .chain(arguments)
             .collect();
@@ -590,12 +584,11 @@ impl Run<'_> {
         };
         let arguments = self.values(call.args.iter())?;
         if let Some(name) = path.get_ident() {
-            let text = name.to_string();
-            let found = self.scopes.iter().rev().find_map(|scope| scope.get(&text));
-            let Some(Value::Closure(closure)) = found.cloned() else {
+            let Some(Value::Closure(closure)) = self.variable(name) else {
                 return None;
             };
-            return self.closure(*closure, arguments);
+            let closure = Rc::clone(closure);
+            return self.closure(&closure, arguments);
         }
         let text = path.to_token_stream().to_string().replace(' ', "");
         let number = &self.elementwise.number;
@@ -603,27 +596,32 @@ impl Run<'_> {
         if text == "::core::convert::identity" {
             return arguments.next();
         }
-        let (first, rest) = (arguments.next()?, arguments);
+        let first = arguments.next()?;
         if text == format!("{number}::from") {
-            let Operand::Plain(tokens) = operand(first)? else {
+            return self.operation(Operation::Constant(plain_of(operand(first)?)?));
+        }
+        let function = text.strip_prefix("f64::")?;
+        if function == "from" {
+            let Value::Plain(number) = first else {
                 return None;
             };
-            return self.operation(Operation::Constant(tokens));
+            return arguments.next().is_none().then(|| number.converted())?;
         }
-        if text.starts_with("f64::") {
-            let arguments: Option<Vec<_>> =
-                std::iter::once(first).chain(rest).map(tokens).collect();
-            let arguments = arguments?;
-            return plain(quote!((#path(#(#arguments),*))), Kind::Unknown);
+        let names = METHODS.get(arguments.len())?;
+        if !names.contains(&function) || function == "powi" {
+            return None;
         }
-        None
+        let arguments = std::iter::once(first).chain(arguments);
+        let arguments: Option<Vec<_>> = arguments
+            .map(|argument| plain_of(operand(argument)?))
+            .collect();
+        let arguments = arguments?;
+        plain(quote!((#path(#(#arguments),*))), Known::float())
     }
 
-    fn closure(&mut self, closure: Closure, arguments: Vec<Value>) -> Option<Value> {
-        let Closure {
-            written,
-            mut scopes,
-        } = closure;
+    fn closure(&mut self, closure: &Closure, arguments: Vec<Value>) -> Option<Value> {
+        let Closure { written, scopes } = closure;
+        let mut scopes = scopes.clone();
         if written.asyncness.is_some() || has_word(written.body.to_token_stream(), "return") {
             return None;
         }
@@ -638,56 +636,294 @@ impl Run<'_> {
     }
 }
 
+impl Known {
+    fn float() -> Self {
+        Self::Type(parse_quote!(f64))
+    }
+}
+
+impl Plain {
+    /// Returns it as an `f64`.
+    fn float(&self) -> Option<TokenStream> {
+        self.of_type(&parse_quote!(f64))
+    }
+
+    /// Returns it as what has a type, if it may have it.
+    fn of_type(&self, ty: &Type) -> Option<TokenStream> {
+        let tokens = &self.tokens;
+        match &self.ty {
+            Known::Whole(number) => is_in(*number, ty).then(|| tokens.clone()),
+            Known::Type(own) => is_same(own, ty).then(|| tokens.clone()),
+            Known::Unknown => {
+                let p = private();
+                let name = ty.to_token_stream();
+                Some(quote!(#p::known::<::core::primitive::#name, _>(&#tokens)))
+            }
+        }
+    }
+
+    fn has_type(&self, ty: &Type) -> bool {
+        match &self.ty {
+            Known::Whole(number) => is_in(*number, ty),
+            Known::Type(own) => is_same(own, ty),
+            Known::Unknown => true,
+        }
+    }
+
+    /// Returns it as what has methods of `f64`: a literal alone has no type there.
+    fn receiver(&self) -> Option<TokenStream> {
+        let tokens = &self.tokens;
+        let Known::Type(ty) = &self.ty else {
+            return matches!(self.ty, Known::Unknown).then(|| tokens.clone());
+        };
+        if !is_same(ty, &parse_quote!(f64)) {
+            return None;
+        }
+        let mut has_name = false;
+        for_each_word(tokens.clone(), &mut |_| has_name = true);
+        if has_name {
+            return Some(tokens.clone());
+        }
+        let p = private();
+        Some(quote!(#p::known::<::core::primitive::f64, _>(&#tokens)))
+    }
+
+    fn reference(&self) -> Option<Value> {
+        let (tokens, ty) = (
+            &self.tokens,
+            match &self.ty {
+                Known::Whole(_) => return None,
+                Known::Type(ty) => Known::Type(parse_quote!(&#ty)),
+                Known::Unknown => Known::Unknown,
+            },
+        );
+        plain(quote!((&#tokens)), ty)
+    }
+
+    /// Returns what it refers to.
+    fn target(&self) -> Option<Value> {
+        let ty = match &self.ty {
+            Known::Type(Type::Reference(reference)) => Known::Type((*reference.elem).clone()),
+            Known::Unknown => Known::Unknown,
+            Known::Type(_) | Known::Whole(_) => return None,
+        };
+        let tokens = &self.tokens;
+        plain(quote!((*#tokens)), ty)
+    }
+
+    fn field(&self, member: &Member) -> Option<Value> {
+        let ty = match (&self.ty, member) {
+            (Known::Type(Type::Tuple(tuple)), Member::Unnamed(place)) => {
+                let place = usize::try_from(place.index).ok()?;
+                Known::Type(tuple.elems.iter().nth(place)?.clone())
+            }
+            (Known::Type(ty), _) => {
+                let is_struct = matches!(peeled(ty), Type::Path(_)) && !is_number(peeled(ty));
+                is_struct.then_some(Known::Unknown)?
+            }
+            (Known::Unknown, _) => Known::Unknown,
+            (Known::Whole(_), _) => return None,
+        };
+        let tokens = &self.tokens;
+        plain(quote!(#tokens.#member), ty)
+    }
+
+    fn entry(&self, place: &Self) -> Option<Value> {
+        let ty = match &self.ty {
+            Known::Type(ty) => Known::Type(types::entry_of(peeled(ty))?.clone()),
+            Known::Unknown => Known::Unknown,
+            Known::Whole(_) => return None,
+        };
+        let (tokens, place) = (&self.tokens, place.of_type(&parse_quote!(usize))?);
+        plain(quote!(#tokens[#place]), ty)
+    }
+
+    fn cast(&self, ty: &Type) -> Option<Value> {
+        let ty = peel(ty);
+        if !is_number(ty) {
+            return None;
+        }
+        match &self.ty {
+            Known::Whole(number) if is_same(ty, &parse_quote!(f64)) => of_whole(*number),
+            Known::Whole(number) => is_in(*number, ty).then(|| whole_value(*number))?,
+            Known::Type(own) if !is_number(own) => None,
+            Known::Type(_) | Known::Unknown => {
+                let tokens = &self.tokens;
+                plain(quote!((#tokens as #ty)), Known::Type(ty.clone()))
+            }
+        }
+    }
+
+    /// Returns `f64::from` of it.
+    fn converted(&self) -> Option<Value> {
+        let tokens = &self.tokens;
+        match &self.ty {
+            Known::Whole(number) => of_whole(*number),
+            Known::Type(ty) if !is_number(ty) || is_wide(ty) => None,
+            Known::Type(_) | Known::Unknown => plain(
+                quote!(<::core::primitive::f64 as ::core::convert::From<_>>::from(#tokens)),
+                Known::float(),
+            ),
+        }
+    }
+
+    fn negated(&self) -> Option<Value> {
+        let tokens = &self.tokens;
+        match &self.ty {
+            Known::Whole(number) => whole_value(number.checked_neg()?),
+            Known::Type(ty) if !is_number(peeled(ty)) => None,
+            Known::Type(ty) => plain(quote!((-#tokens)), Known::Type(peeled(ty).clone())),
+            Known::Unknown => plain(quote!((-#tokens)), Known::Unknown),
+        }
+    }
+
+    fn with(&self, operator: &BinOp, other: &Self) -> Option<Value> {
+        let ty = match (&self.ty, &other.ty) {
+            (Known::Whole(left), Known::Whole(right)) => {
+                return whole_value(match operator {
+                    BinOp::Add(_) => left.checked_add(*right),
+                    BinOp::Sub(_) => left.checked_sub(*right),
+                    BinOp::Mul(_) => left.checked_mul(*right),
+                    BinOp::Div(_) => left.checked_div(*right),
+                    _ => left.checked_rem(*right),
+                }?);
+            }
+            (Known::Type(ty), _) | (_, Known::Type(ty)) => Some(peeled(ty)),
+            _ => None,
+        };
+        let Some(ty) = ty else {
+            let (left, right) = (&self.tokens, &other.tokens);
+            return plain(quote!((#left #operator #right)), Known::Unknown);
+        };
+        if !is_number(ty) {
+            return None;
+        }
+        let operand = |plain: &Self| match &plain.ty {
+            Known::Type(own) => is_same(peeled(own), ty).then(|| plain.tokens.clone()),
+            Known::Whole(_) | Known::Unknown => plain.of_type(ty),
+        };
+        let (left, right) = (operand(self)?, operand(other)?);
+        plain(quote!((#left #operator #right)), Known::Type(ty.clone()))
+    }
+}
+
+/// Returns a type without its references.
+fn peeled(ty: &Type) -> &Type {
+    match peel(ty) {
+        Type::Reference(reference) => peeled(&reference.elem),
+        ty => ty,
+    }
+}
+
+fn is_same(one: &Type, other: &Type) -> bool {
+    let written = |ty: &Type| peel(ty).to_token_stream().to_string();
+    written(one) == written(other)
+}
+
+/// The types of whole numbers, with the largest number that all from 8, 16 and 32 bits on have.
+const WHOLE: [(&[&str], i64); 3] = [
+    (&["i8", "u8"], 127),
+    (&["i16", "u16"], 32_767),
+    (
+        &["i32", "u32", "i64", "u64", "i128", "u128", "isize", "usize"],
+        2_147_483_647,
+    ),
+];
+
+/// Returns whether a type is one of numbers that have none of our derivatives.
+fn is_number(ty: &Type) -> bool {
+    is_same(ty, &parse_quote!(f64)) || largest(ty).is_some()
+}
+
+fn largest(ty: &Type) -> Option<i64> {
+    let name = peel(ty).to_token_stream().to_string();
+    let mut sizes = WHOLE.iter();
+    let (_, largest) = sizes.find(|(names, _)| names.contains(&&name[..]))?;
+    Some(*largest)
+}
+
+/// Returns whether `f64` does not have each number of a type.
+fn is_wide(ty: &Type) -> bool {
+    let name = peel(ty).to_token_stream().to_string();
+    ["i64", "u64", "i128", "u128", "isize", "usize"].contains(&&name[..])
+}
+
+/// Returns whether a whole number certainly is one of a type.
+fn is_in(number: i64, ty: &Type) -> bool {
+    let is_signed = peel(ty).to_token_stream().to_string().starts_with('i');
+    largest(ty).is_some_and(|largest| {
+        number <= largest && (number >= 0 || is_signed && -number <= largest)
+    })
+}
+
+/// Returns a whole number, if it is one of most types.
+fn whole_value(number: i64) -> Option<Value> {
+    let literal = Literal::i32_unsuffixed(i32::try_from(number.checked_abs()?).ok()?);
+    Some(Value::Plain(Plain {
+        tokens: if number < 0 {
+            quote!((-#literal))
+        } else {
+            quote!(#literal)
+        },
+        ty: Known::Whole(number),
+    }))
+}
+
+/// Returns a whole number as an `f64`.
+fn of_whole(number: i64) -> Option<Value> {
+    let literal = Literal::f64_unsuffixed(f64::from(i32::try_from(number.checked_abs()?).ok()?));
+    let tokens = if number < 0 {
+        quote!((-#literal))
+    } else {
+        quote!(#literal)
+    };
+    plain(tokens, Known::float())
+}
+
 /// Returns an operand: a number, or an `f64`.
 fn operand(value: Value) -> Option<Operand> {
     match value {
         Value::Number(number) => Some(Operand::Number(number)),
-        Value::Plain(Plain { tokens, kind, .. }) => match kind {
-            Kind::Float => Some(Operand::Plain(tokens)),
-            Kind::Unknown => {
-                let p = private();
-                let float = quote!(::core::primitive::f64);
-                Some(Operand::Plain(quote!(#p::known::<#float, _>(&#tokens))))
-            }
-            Kind::Other => None,
-        },
+        Value::Plain(plain) => plain.float().map(Operand::Plain),
         _ => None,
     }
 }
 
-/// Returns an exponent as an `i32`, unless it is a number without a type.
-fn as_exponent(tokens: TokenStream) -> TokenStream {
-    if tokens.to_string().parse::<i32>().is_ok() {
-        return tokens;
-    }
-    let p = private();
-    quote!(#p::known::<::core::primitive::i32, _>(&#tokens))
-}
-
-fn plain(tokens: TokenStream, kind: Kind) -> Option<Value> {
-    Some(Value::Plain(Plain {
-        tokens: short(tokens)?,
-        kind,
-        whole: None,
-    }))
-}
-
-fn short(tokens: TokenStream) -> Option<TokenStream> {
-    (length(&tokens) <= TOKENS).then_some(tokens)
-}
-
-fn whole_number(value: &Value) -> Option<usize> {
+/// Returns an exponent.
+fn exponent(value: Value) -> Option<TokenStream> {
     match value {
-        Value::Plain(plain) => plain.whole,
+        Value::Plain(plain) => plain.of_type(&parse_quote!(i32)),
         _ => None,
     }
 }
 
-fn tokens(value: Value) -> Option<TokenStream> {
+fn plain_of(operand: Operand) -> Option<TokenStream> {
+    match operand {
+        Operand::Plain(tokens) => Some(tokens),
+        Operand::Number(_) => None,
+    }
+}
+
+fn plain(tokens: TokenStream, ty: Known) -> Option<Value> {
+    let is_short = length(&tokens) <= TOKENS;
+    is_short.then_some(Value::Plain(Plain { tokens, ty }))
+}
+
+fn whole_number(value: &Value) -> Option<i64> {
     match value {
-        Value::Plain(plain) => Some(plain.tokens),
+        Value::Plain(Plain {
+            ty: Known::Whole(number),
+            ..
+        }) => Some(*number),
         _ => None,
     }
+}
+
+/// Returns the name of a variable, with the macro that has written it: one of another macro is another variable.
+fn name(name: &Ident) -> String {
+    let span = format!("{:?}", name.span());
+    let written_by = span.split(' ').next().filter(|by| by.starts_with('#'));
+    format!("{name}{}", written_by.unwrap_or_default())
 }
 
 /// Returns the operator of `+=` and the like.
@@ -757,13 +993,21 @@ mod tests {
             (quote!(x[1].powi(3).max(0.0)), "powi 1 `3`; max 3 `0.0`; 4"),
             (
                 quote!(x[0].mul_add(x[1], PI * width)),
-                "mul_add 0 1 `(PI*width)`; 3",
+                "mul_add 0 1 `(__p::known::<::core::primitive::f64,_>(&PI)*width)`; 3",
             ),
             (
                 quote!(let half = T::from(0.5); half * x[0]),
                 "`0.5`; 3 * 0; 4",
             ),
             (quote!(x[1]), "1"),
+            (
+                quote!(let half: f64 = 0.5; x[0] * half.sqrt()),
+                "0 * `(__p::known::<::core::primitive::f64,_>(&0.5).sqrt())`; 3",
+            ),
+            (
+                quote!(let n: usize = 3; x[0] * ((n - 5) as f64)),
+                "0 * `(-2.0)`; 3",
+            ),
             (
                 quote!(x[1].powi(-LENGTH)),
                 "powi 1 `__p::known::<::core::primitive::i32,_>(&(-LENGTH))`; 3",
@@ -860,6 +1104,14 @@ mod tests {
             quote!(let Some(y) = x[0] else { return x[0] }; y),
             quote!(T::from(x[0])),
             quote!(x[0] * 2.0f32),
+            quote!(let one: f32 = 1.0; x[0] * (one as f64)),
+            quote!(let half: f64 = 1; x[0] * half),
+            quote!(let n: u8 = 200; x[0] * (n as i8 as f64)),
+            quote!(let n: u64 = 5_000_000_000; x[0] * (n as f64)),
+            quote!(x[0] * (-3).abs() as f64),
+            quote!(x[0] * (true as f64)),
+            quote!(x[0] * width[0]),
+            quote!(x[0] * width * 2),
             quote!(x[0].powi(x[1])),
             quote!({
                 const TWO: f64 = 2.0;
@@ -868,6 +1120,12 @@ mod tests {
         ] {
             assert_eq!(operations(body.clone()), None, "{body}");
         }
+        // A closure has all that are before it.
+        let closures = (0..24).map(|index| {
+            let name = quote::format_ident!("closure_{index}");
+            quote!(let #name = |a: T| a + 1.0;)
+        });
+        assert!(operations(quote!(#(#closures)* closure_23(x[0]))).is_some());
         // Each time, twice as many operations.
         let doubled = quote!(let y = double(double(double(y))););
         let many = std::iter::repeat_n(doubled, 4);

@@ -4,6 +4,7 @@ use proc_macro2::TokenStream;
 use syn::spanned::Spanned as _;
 use syn::{Attribute, Data, DeriveInput, Fields, Generics, Ident, Member, Token, Type};
 
+use crate::fragments;
 use crate::parse::{Helper, named};
 
 /// The item below the derive.
@@ -54,7 +55,7 @@ pub(super) struct Field {
 
 /// Reads the item under `#[derive(Module)]`.
 pub(super) fn item(tokens: TokenStream) -> syn::Result<Item> {
-    let input: DeriveInput = syn::parse2(tokens)?;
+    let input: DeriveInput = syn::parse2(fragments::opened(tokens))?;
     let mut misplaced = Vec::new();
     let body = match input.data {
         Data::Struct(data) => Body::Struct(fields(data.fields)),

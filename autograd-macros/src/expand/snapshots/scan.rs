@@ -139,16 +139,15 @@ const _: () = {
         }
         const IS_REVERSED: ::core::primitive::bool = true;
         #[inline(always)]
-        #[allow(unused, clippy::all, clippy::pedantic)]
-        fn pulled_back<R: __p::Real>(
+        fn pulled_back<__Number: __p::Real>(
             &self,
             entries: &Self::Entries,
             at: __p::Place,
-            x: [R; 3],
-            g: [R; 2],
-        ) -> ([R; 3], [R; 2])
+            x: [__Number; 3],
+            g: [__Number; 2],
+        ) -> ([__Number; 3], [__Number; 2])
         where
-            ::core::primitive::f64: __p::Literal<R>,
+            ::core::primitive::f64: __p::Literal<__Number>,
         {
             let scale = ::core::clone::Clone::clone(&self.scale);
             let number_0 = x[0];
@@ -157,7 +156,9 @@ const _: () = {
             let number_3 = number_2 * number_0;
             let number_4 = scale * number_1;
             let number_5 = number_3 + number_4;
-            let operation_6 = __p::Real::sigmoid(__p::variable::<R, 1>(number_5, 0));
+            let operation_6 = __p::Real::sigmoid(
+                __p::variable::<__Number, 1>(number_5, 0),
+            );
             let number_6 = __p::value_of(&operation_6);
             let adjoint_6 = g[1];
             let adjoint_5 = g[0] + __p::passed(adjoint_6, &operation_6, 0);

@@ -1,0 +1,79 @@
+//! What `macro_rules!` passes on of its arguments: each fragment is in a group without delimiters.
+//!
+//! Such a group keeps an expression together. Elsewhere it would hide what it has, a body or a number, from whoever reads
+//! tokens.
+
+use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
+
+use crate::spell::{is_mark, is_word};
+
+/// What tokens are a part of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// An item: a function, or a block of them.
+    Item,
+    /// The members of a block.
+    Members,
+    Other,
+}
+
+/// Returns the arguments of an attribute without such groups, where nothing needs them.
+pub(crate) fn opened(args: TokenStream) -> TokenStream {
+    opened_in(args, Part::Other)
+}
+
+/// Returns an item without such groups, where nothing needs them.
+pub(crate) fn opened_item(item: TokenStream) -> TokenStream {
+    opened_in(item, Part::Item)
+}
+
+fn opened_in(tokens: TokenStream, part: Part) -> TokenStream {
+    let mut is_block = false;
+    let mut opened: Vec<TokenTree> = Vec::new();
+    for token in tokens {
+        is_block |= is_word(&token, "impl");
+        let TokenTree::Group(group) = token else {
+            opened.push(token);
+            continue;
+        };
+        let is_attribute = opened.last().is_some_and(|before| is_mark(before, '#'));
+        let within = match (group.delimiter(), part) {
+            (Delimiter::None, part) => part,
+            (Delimiter::Brace, Part::Item) if is_block => Part::Members,
+            _ => Part::Other,
+        };
+        let inner = opened_in(group.stream(), within);
+        let is_fragment = group.delimiter() == Delimiter::None;
+        if is_fragment && (part != Part::Other || is_whole(&inner)) {
+            opened.extend(inner);
+            continue;
+        }
+        let inner = if is_attribute { alone(inner) } else { inner };
+        let mut own = Group::new(group.delimiter(), inner);
+        own.set_span(group.span());
+        opened.push(TokenTree::Group(own));
+    }
+    opened.into_iter().collect()
+}
+
+/// Returns what a group without delimiters has, if there is nothing else.
+fn alone(tokens: TokenStream) -> TokenStream {
+    let mut trees = tokens.clone().into_iter();
+    match (trees.next(), trees.next()) {
+        (Some(TokenTree::Group(group)), None) if group.delimiter() == Delimiter::None => {
+            group.stream()
+        }
+        _ => tokens,
+    }
+}
+
+/// Returns whether tokens stay together by themselves: a literal, a path, a block.
+fn is_whole(tokens: &TokenStream) -> bool {
+    let trees: Vec<TokenTree> = tokens.clone().into_iter().collect();
+    let is_of_path = |tree: &TokenTree| matches!(tree, TokenTree::Ident(_)) || is_mark(tree, ':');
+    match &trees[..] {
+        [TokenTree::Literal(_)] => true,
+        [TokenTree::Group(group)] => group.delimiter() == Delimiter::Brace,
+        trees => trees.iter().all(is_of_path),
+    }
+}
