@@ -16,4 +16,25 @@ macro_rules! each {
     };
 }
 
-pub(crate) use each;
+/// [`each`], where the compiler would make vector code of the loop, and not of the one around it: it unrolls loops of few
+/// rounds, as those of eight indices each are.
+macro_rules! each_of_many {
+    ($index:ident < $count:expr => $body:block) => {
+        each_of_many!(@ $index $count, $body, 0 1 2 3 4 5 6 7);
+    };
+    (@ $index:ident $count:expr, $body:block, $($step:literal)*) => {
+        let mut next: usize = 0;
+        while next < ($count) {
+            $(each_of_many!(# $index $count, $body, next, $step);)*
+            next += 8;
+        }
+    };
+    (# $index:ident $count:expr, $body:block, $next:ident, $step:literal) => {
+        if $next + $step < ($count) {
+            let $index = $next + $step;
+            $body
+        }
+    };
+}
+
+pub(crate) use {each, each_of_many};

@@ -6,7 +6,7 @@
 use std::marker::PhantomData;
 
 use super::dual::Dual;
-use super::each::each;
+use super::each::{each, each_of_many};
 use super::entries::{Elements, Place};
 use super::evaluation::LANES;
 use super::formula::Formula;
@@ -223,7 +223,7 @@ where
                         });
                     });
                     let found = K::at(formula, &entries, x, gradients);
-                    each!(result < N => {
+                    each_of_many!(result < N => {
                         let found = found[result].element();
                         // SAFETY: `column` is below `padded`, which is at most `TILE`, and `at` is below `WIDTH`.
                         #[expect(unsafe_code, reason = "as above")]

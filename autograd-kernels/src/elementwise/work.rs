@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 use super::dual::Dual;
-use super::each::each;
+use super::each::{each, each_of_many};
 use super::entries::{Elements, Place};
 use super::evaluation::{BLOCK, LANES, Results};
 use super::formula::Formula;
@@ -560,7 +560,7 @@ where
             let zero = D::filled(T::Number::from(0.0));
             let (mut numbers, mut of_results) = ([zero; I], [zero; O]);
             each!(component < D::COUNT => {
-                each!(input < I => {
+                each_of_many!(input < I => {
                     // SAFETY: a place of this part.
                     #[expect(unsafe_code, reason = "see above")]
                     let value = unsafe { x[component][input].of_row(at, of_inputs[input]) };
@@ -580,7 +580,7 @@ where
                 reversed::<D, _, _, I, O>(self.formula, &entries, at, numbers, of_results);
             each!(component < if ALONE { 1 } else { D::COUNT } => {
                 let others = D::COUNT - 1 - component;
-                each!(variable < N => {
+                each_of_many!(variable < N => {
                     let sum = sums[V::START + variable].as_ref()[others];
                     sink.put(component, variable, at, sum.element());
                 });
