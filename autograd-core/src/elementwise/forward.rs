@@ -44,7 +44,7 @@ pub(super) fn caught_values<T: Element, const I: usize, const O: usize>(
     loops: &dyn Loops<T>,
     inputs: &[&TensorD<T>; I],
 ) -> Result<[TensorD<T>; O], Panic> {
-    let shape = fitting(signature, loops, &inputs.map(|input| input.shape()));
+    let shape = fitting(signature, loops, &inputs.map(TensorD::shape));
     let compute = compiled_once!(T, computed: fn(
         &dyn Loops<T>,
         &[&TensorD<T>],

@@ -6,7 +6,7 @@
 //! - [`elementwise`]: a formula, which becomes the short form of a function on arrays.
 //! - [`unrolled`]: the loops of a formula, written out.
 //! - [`written_out`]: whether the compiler makes vector code of a formula.
-//! - [`reversed`]: the derivatives of a formula in reverse.
+//! - [`reversed`]: the derivatives of a formula in reverse; [`plain`]: what has none in it.
 //! - [`scan`]: the inputs of a scan, in the order that the runtime has.
 //! - [`adjoint`]: what follows from the adjoint of a linear function.
 //!
@@ -16,6 +16,7 @@ pub(crate) mod adjoint;
 mod budget;
 mod closures;
 pub(crate) mod elementwise;
+mod plain;
 pub(crate) mod reversed;
 pub(crate) mod scan;
 pub(crate) mod short;

@@ -9,24 +9,21 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use proc_macro2::{Group, Literal, TokenStream};
+use proc_macro2::{Group, TokenStream};
 use quote::{ToTokens as _, quote};
 use syn::{
     BinOp, Block, Expr, ExprBinary, ExprCall, ExprClosure, ExprIndex, ExprMethodCall, ExprPath,
     Ident, Item, Lit, Local, Member, Pat, Stmt, Type, UnOp, parse_quote,
 };
 
-use super::unrolled::length;
+use super::plain::{Known, Plain, is_in};
 use super::written_out::METHODS;
 use crate::model::{Elementwise, Operand, Operation, Reversed, Row};
-use crate::spell::{for_each_word, has_word, private};
-use crate::types::{self, peel, whole};
+use crate::spell::has_word;
+use crate::types::{peel, whole};
 
 /// The most operations: no formula that is written by hand has more.
 const OPERATIONS: usize = 1024;
-
-/// The most tokens of an expression without numbers, which is written wherever it is used.
-const TOKENS: usize = 64;
 
 /// The most expressions within each other: the stack is finite.
 const DEPTH: usize = 128;
@@ -132,42 +129,24 @@ impl Value {
             (Self::Tuple(values), Member::Unnamed(place)) => {
                 values.into_iter().nth(usize::try_from(place.index).ok()?)
             }
-            (Self::Plain(plain), member) => plain.field(member),
+            (Self::Plain(plain), member) => plain.field(member).map(Self::Plain),
             _ => None,
         }
     }
 
     fn cast(self, ty: &Type) -> Option<Self> {
         match self {
-            Self::Plain(plain) => plain.cast(ty),
+            Self::Plain(plain) => plain.cast(ty).map(Self::Plain),
             _ => None,
         }
     }
 
     fn reference(self) -> Option<Self> {
         match self {
-            Self::Plain(plain) => plain.reference(),
+            Self::Plain(plain) => plain.reference().map(Self::Plain),
             value => Some(value),
         }
     }
-}
-
-/// An expression without numbers, which is written wherever it is used.
-#[derive(Clone)]
-struct Plain {
-    tokens: TokenStream,
-    ty: Known,
-}
-
-/// What is known of the type of an expression. One whose type does not fit is not written: the compiler has an error for it
-/// in the formula already.
-#[derive(Clone)]
-enum Known {
-    /// It is a whole number, of a type that the compiler finds out.
-    Whole(i64),
-    Type(Type),
-    /// It is that of a constant, or of a part of one.
-    Unknown,
 }
 
 #[derive(Clone)]
@@ -268,7 +247,7 @@ impl Run<'_> {
             }
             // `&w` of `&weights[0]`.
             (Pat::Reference(inner), Value::Plain(reference)) => {
-                self.pattern(&inner.pat, reference.target()?)?;
+                self.pattern(&inner.pat, Value::Plain(reference.target()?))?;
             }
             (Pat::Tuple(pattern), Value::Tuple(values)) => {
                 self.patterns(pattern.elems.iter(), values)?;
@@ -429,7 +408,7 @@ impl Run<'_> {
                     suffix => Some(syn::parse_str(suffix).ok()?),
                 };
                 let fits = ty.is_none_or(|ty| is_in(count, &ty));
-                fits.then(|| whole_value(count)).flatten()
+                fits.then(|| Plain::whole(count).map(Value::Plain))?
             }
             _ => None,
         }
@@ -463,7 +442,7 @@ impl Run<'_> {
             return Some(value.clone());
         }
         match self.elementwise.type_of(name) {
-            Some(ty) => plain(tokens, Known::Type(peel(ty).clone())),
+            Some(ty) => plain(tokens, Known::of(peel(ty))),
             None if name.to_string().chars().all(is_of_constants) => plain(tokens, Known::Unknown),
             None => None,
         }
@@ -472,8 +451,8 @@ impl Run<'_> {
     fn unary(&mut self, operator: UnOp, operand: Value) -> Option<Value> {
         match (operator, operand) {
             (UnOp::Neg(_), Value::Number(number)) => self.operation(Operation::Negated(number)),
-            (UnOp::Neg(_), Value::Plain(plain)) => plain.negated(),
-            (UnOp::Deref(_), Value::Plain(plain)) => plain.target(),
+            (UnOp::Neg(_), Value::Plain(plain)) => plain.negated().map(Value::Plain),
+            (UnOp::Deref(_), Value::Plain(plain)) => plain.target().map(Value::Plain),
             (UnOp::Deref(_), value) => Some(value),
             _ => None,
         }
@@ -488,7 +467,9 @@ impl Run<'_> {
             return None;
         }
         match (&left, &right) {
-            (Value::Plain(left), Value::Plain(right)) => left.with(operator, right),
+            (Value::Plain(left), Value::Plain(right)) => {
+                left.with(operator, right).map(Value::Plain)
+            }
             (Value::Number(_) | Value::Plain(_), Value::Number(_) | Value::Plain(_))
                 if is_of_numbers =>
             {
@@ -534,7 +515,7 @@ impl Run<'_> {
                 let place = usize::try_from(whole_number(&place)?).ok()?;
                 row.into_iter().nth(place)
             }
-            (Value::Plain(list), Value::Plain(place)) => list.entry(&place),
+            (Value::Plain(list), Value::Plain(place)) => list.entry(&place).map(Value::Plain),
             _ => None,
         }
     }
@@ -605,7 +586,10 @@ impl Run<'_> {
             let Value::Plain(number) = first else {
                 return None;
             };
-            return arguments.next().is_none().then(|| number.converted())?;
+            return arguments
+                .next()
+                .is_none()
+                .then(|| number.converted().map(Value::Plain))?;
         }
         let names = METHODS.get(arguments.len())?;
         if !names.contains(&function) || function == "powi" {
@@ -636,250 +620,6 @@ impl Run<'_> {
     }
 }
 
-impl Known {
-    fn float() -> Self {
-        Self::Type(parse_quote!(f64))
-    }
-}
-
-impl Plain {
-    /// Returns it as an `f64`.
-    fn float(&self) -> Option<TokenStream> {
-        self.of_type(&parse_quote!(f64))
-    }
-
-    /// Returns it as what has a type, if it may have it.
-    fn of_type(&self, ty: &Type) -> Option<TokenStream> {
-        let tokens = &self.tokens;
-        match &self.ty {
-            Known::Whole(number) => is_in(*number, ty).then(|| tokens.clone()),
-            Known::Type(own) => is_same(own, ty).then(|| tokens.clone()),
-            Known::Unknown => {
-                let p = private();
-                let name = ty.to_token_stream();
-                Some(quote!(#p::known::<::core::primitive::#name, _>(&#tokens)))
-            }
-        }
-    }
-
-    fn has_type(&self, ty: &Type) -> bool {
-        match &self.ty {
-            Known::Whole(number) => is_in(*number, ty),
-            Known::Type(own) => is_same(own, ty),
-            Known::Unknown => true,
-        }
-    }
-
-    /// Returns it as what has methods of `f64`: a literal alone has no type there.
-    fn receiver(&self) -> Option<TokenStream> {
-        let tokens = &self.tokens;
-        let Known::Type(ty) = &self.ty else {
-            return matches!(self.ty, Known::Unknown).then(|| tokens.clone());
-        };
-        if !is_same(ty, &parse_quote!(f64)) {
-            return None;
-        }
-        let mut has_name = false;
-        for_each_word(tokens.clone(), &mut |_| has_name = true);
-        if has_name {
-            return Some(tokens.clone());
-        }
-        let p = private();
-        Some(quote!(#p::known::<::core::primitive::f64, _>(&#tokens)))
-    }
-
-    fn reference(&self) -> Option<Value> {
-        let (tokens, ty) = (
-            &self.tokens,
-            match &self.ty {
-                Known::Whole(_) => return None,
-                Known::Type(ty) => Known::Type(parse_quote!(&#ty)),
-                Known::Unknown => Known::Unknown,
-            },
-        );
-        plain(quote!((&#tokens)), ty)
-    }
-
-    /// Returns what it refers to.
-    fn target(&self) -> Option<Value> {
-        let ty = match &self.ty {
-            Known::Type(Type::Reference(reference)) => Known::Type((*reference.elem).clone()),
-            Known::Unknown => Known::Unknown,
-            Known::Type(_) | Known::Whole(_) => return None,
-        };
-        let tokens = &self.tokens;
-        plain(quote!((*#tokens)), ty)
-    }
-
-    fn field(&self, member: &Member) -> Option<Value> {
-        let ty = match (&self.ty, member) {
-            (Known::Type(Type::Tuple(tuple)), Member::Unnamed(place)) => {
-                let place = usize::try_from(place.index).ok()?;
-                Known::Type(tuple.elems.iter().nth(place)?.clone())
-            }
-            (Known::Type(ty), _) => {
-                let is_struct = matches!(peeled(ty), Type::Path(_)) && !is_number(peeled(ty));
-                is_struct.then_some(Known::Unknown)?
-            }
-            (Known::Unknown, _) => Known::Unknown,
-            (Known::Whole(_), _) => return None,
-        };
-        let tokens = &self.tokens;
-        plain(quote!(#tokens.#member), ty)
-    }
-
-    fn entry(&self, place: &Self) -> Option<Value> {
-        let ty = match &self.ty {
-            Known::Type(ty) => Known::Type(types::entry_of(peeled(ty))?.clone()),
-            Known::Unknown => Known::Unknown,
-            Known::Whole(_) => return None,
-        };
-        let (tokens, place) = (&self.tokens, place.of_type(&parse_quote!(usize))?);
-        plain(quote!(#tokens[#place]), ty)
-    }
-
-    fn cast(&self, ty: &Type) -> Option<Value> {
-        let ty = peel(ty);
-        if !is_number(ty) {
-            return None;
-        }
-        match &self.ty {
-            Known::Whole(number) if is_same(ty, &parse_quote!(f64)) => of_whole(*number),
-            Known::Whole(number) => is_in(*number, ty).then(|| whole_value(*number))?,
-            Known::Type(own) if !is_number(own) => None,
-            Known::Type(_) | Known::Unknown => {
-                let tokens = &self.tokens;
-                plain(quote!((#tokens as #ty)), Known::Type(ty.clone()))
-            }
-        }
-    }
-
-    /// Returns `f64::from` of it.
-    fn converted(&self) -> Option<Value> {
-        let tokens = &self.tokens;
-        match &self.ty {
-            Known::Whole(number) => of_whole(*number),
-            Known::Type(ty) if !is_number(ty) || is_wide(ty) => None,
-            Known::Type(_) | Known::Unknown => plain(
-                quote!(<::core::primitive::f64 as ::core::convert::From<_>>::from(#tokens)),
-                Known::float(),
-            ),
-        }
-    }
-
-    fn negated(&self) -> Option<Value> {
-        let tokens = &self.tokens;
-        match &self.ty {
-            Known::Whole(number) => whole_value(number.checked_neg()?),
-            Known::Type(ty) if !is_number(peeled(ty)) => None,
-            Known::Type(ty) => plain(quote!((-#tokens)), Known::Type(peeled(ty).clone())),
-            Known::Unknown => plain(quote!((-#tokens)), Known::Unknown),
-        }
-    }
-
-    fn with(&self, operator: &BinOp, other: &Self) -> Option<Value> {
-        let ty = match (&self.ty, &other.ty) {
-            (Known::Whole(left), Known::Whole(right)) => {
-                return whole_value(match operator {
-                    BinOp::Add(_) => left.checked_add(*right),
-                    BinOp::Sub(_) => left.checked_sub(*right),
-                    BinOp::Mul(_) => left.checked_mul(*right),
-                    BinOp::Div(_) => left.checked_div(*right),
-                    _ => left.checked_rem(*right),
-                }?);
-            }
-            (Known::Type(ty), _) | (_, Known::Type(ty)) => Some(peeled(ty)),
-            _ => None,
-        };
-        let Some(ty) = ty else {
-            let (left, right) = (&self.tokens, &other.tokens);
-            return plain(quote!((#left #operator #right)), Known::Unknown);
-        };
-        if !is_number(ty) {
-            return None;
-        }
-        let operand = |plain: &Self| match &plain.ty {
-            Known::Type(own) => is_same(peeled(own), ty).then(|| plain.tokens.clone()),
-            Known::Whole(_) | Known::Unknown => plain.of_type(ty),
-        };
-        let (left, right) = (operand(self)?, operand(other)?);
-        plain(quote!((#left #operator #right)), Known::Type(ty.clone()))
-    }
-}
-
-/// Returns a type without its references.
-fn peeled(ty: &Type) -> &Type {
-    match peel(ty) {
-        Type::Reference(reference) => peeled(&reference.elem),
-        ty => ty,
-    }
-}
-
-fn is_same(one: &Type, other: &Type) -> bool {
-    let written = |ty: &Type| peel(ty).to_token_stream().to_string();
-    written(one) == written(other)
-}
-
-/// The types of whole numbers, with the largest number that all from 8, 16 and 32 bits on have.
-const WHOLE: [(&[&str], i64); 3] = [
-    (&["i8", "u8"], 127),
-    (&["i16", "u16"], 32_767),
-    (
-        &["i32", "u32", "i64", "u64", "i128", "u128", "isize", "usize"],
-        2_147_483_647,
-    ),
-];
-
-/// Returns whether a type is one of numbers that have none of our derivatives.
-fn is_number(ty: &Type) -> bool {
-    is_same(ty, &parse_quote!(f64)) || largest(ty).is_some()
-}
-
-fn largest(ty: &Type) -> Option<i64> {
-    let name = peel(ty).to_token_stream().to_string();
-    let mut sizes = WHOLE.iter();
-    let (_, largest) = sizes.find(|(names, _)| names.contains(&&name[..]))?;
-    Some(*largest)
-}
-
-/// Returns whether `f64` does not have each number of a type.
-fn is_wide(ty: &Type) -> bool {
-    let name = peel(ty).to_token_stream().to_string();
-    ["i64", "u64", "i128", "u128", "isize", "usize"].contains(&&name[..])
-}
-
-/// Returns whether a whole number certainly is one of a type.
-fn is_in(number: i64, ty: &Type) -> bool {
-    let is_signed = peel(ty).to_token_stream().to_string().starts_with('i');
-    largest(ty).is_some_and(|largest| {
-        number <= largest && (number >= 0 || is_signed && -number <= largest)
-    })
-}
-
-/// Returns a whole number, if it is one of most types.
-fn whole_value(number: i64) -> Option<Value> {
-    let literal = Literal::i32_unsuffixed(i32::try_from(number.checked_abs()?).ok()?);
-    Some(Value::Plain(Plain {
-        tokens: if number < 0 {
-            quote!((-#literal))
-        } else {
-            quote!(#literal)
-        },
-        ty: Known::Whole(number),
-    }))
-}
-
-/// Returns a whole number as an `f64`.
-fn of_whole(number: i64) -> Option<Value> {
-    let literal = Literal::f64_unsuffixed(f64::from(i32::try_from(number.checked_abs()?).ok()?));
-    let tokens = if number < 0 {
-        quote!((-#literal))
-    } else {
-        quote!(#literal)
-    };
-    plain(tokens, Known::float())
-}
-
 /// Returns an operand: a number, or an `f64`.
 fn operand(value: Value) -> Option<Operand> {
     match value {
@@ -905,16 +645,12 @@ fn plain_of(operand: Operand) -> Option<TokenStream> {
 }
 
 fn plain(tokens: TokenStream, ty: Known) -> Option<Value> {
-    let is_short = length(&tokens) <= TOKENS;
-    is_short.then_some(Value::Plain(Plain { tokens, ty }))
+    Plain::new(tokens, ty).map(Value::Plain)
 }
 
 fn whole_number(value: &Value) -> Option<i64> {
     match value {
-        Value::Plain(Plain {
-            ty: Known::Whole(number),
-            ..
-        }) => Some(*number),
+        Value::Plain(plain) => plain.whole_number(),
         _ => None,
     }
 }

@@ -457,9 +457,17 @@ fn is_a_number(
                 format!("write `{name}: {}`: rows are copied", show(&to.elem))
             }
             _ => match row_for(ty, number) {
-                Some(row) if is_scan => format!(
-                    "write `{name}: {row}`, a row of numbers along the last axis, or `{name}: &[{number}]`, whose length is the tensor's"
-                ),
+                Some(row) if is_scan => {
+                    let is_state = parameter
+                        .attrs
+                        .iter()
+                        .any(|attr| attr.path().is_ident("state"));
+                    let slice = if is_state { "&mut " } else { "&" };
+                    format!(
+                        "write `{name}: {row}`, a row of numbers along the last axis, or `{name}: {slice}[{number}]`, \
+                         whose length is the tensor's"
+                    )
+                }
                 Some(row) => format!("write `{name}: {row}`, a row of numbers along the last axis"),
                 None => format!(
                     "write a parameter `{number}` for each tensor, whose elements the function gets, or a function on \
@@ -733,9 +741,12 @@ fn outputs(
         return Vec::new();
     }
     if types.is_empty() {
-        let message = format!("`{name}` returns nothing");
-        diagnostics.error_with_help(name, &message, &format!("write `-> {number}`"));
-        diagnostics.is_doubtful = true;
+        // A parameter that is written to may be what it would return.
+        if !diagnostics.is_doubtful {
+            let message = format!("`{name}` returns nothing");
+            diagnostics.error_with_help(name, &message, &format!("write `-> {number}`"));
+            diagnostics.is_doubtful = true;
+        }
         return vec![None];
     }
     let is_item = |ty: &Type| is_parameter(ty, number) || row_of(ty, number).is_some();

@@ -280,3 +280,18 @@ mod exponent_that_is_no_i32 {
 }
 
 fn main() {}
+
+mod mistakes_beside_values {
+    use super::*;
+
+    #[custom_function(elementwise)]
+    fn shifted<T: Real>(x: [T; 3], flag: bool) -> T {
+        x[0] * (flag as f64) + x[1] * x[2]
+    }
+
+    #[custom_function(elementwise)]
+    fn halved<T: Real>(x: [T; 3]) -> T {
+        let half: f64 = 1;
+        x[0] * half + x[1] * x[2]
+    }
+}

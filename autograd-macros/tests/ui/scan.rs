@@ -267,3 +267,15 @@ mod reverse_beside_scan {
     #[custom_function(scan, reverse, rtol = 1e-4)]
     pub fn f<T: Real>(#[state] v: T, #[step] x: T) -> T { v + x }
 }
+
+mod state_of_a_tuple {
+    use super::*;
+    #[custom_function(scan)]
+    pub fn f<T: Real>(#[state] v: (T, T), #[step] x: T) -> (T, T) { (v.0 + x, v.1) }
+}
+
+mod state_that_is_a_reference_to_a_row {
+    use super::*;
+    #[custom_function(scan)]
+    pub fn f<T: Real>(#[state] v: &mut [T; 3], #[step] x: T) { v[0] += x; }
+}

@@ -1,0 +1,295 @@
+//! Expressions of a formula that have no derivative, and what is known of their types.
+
+use std::rc::Rc;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::{ToTokens as _, quote};
+use syn::{BinOp, Member, Type, parse_quote};
+
+use super::unrolled::length;
+use crate::spell::{for_each_word, private};
+use crate::types::{self, peel};
+
+/// The most tokens of an expression.
+const TOKENS: usize = 64;
+
+/// An expression without numbers, which is written wherever it is used.
+#[derive(Clone)]
+pub(super) struct Plain {
+    pub(super) tokens: TokenStream,
+    pub(super) ty: Known,
+}
+
+/// What is known of the type of an expression. One whose type does not fit is not written: the compiler has an error for it
+/// in the formula already.
+#[derive(Clone)]
+pub(super) enum Known {
+    /// It is a whole number, of a type that the compiler finds out.
+    Whole(i64),
+    Type(Rc<Type>),
+    /// It is that of a constant, or of a part of one.
+    Unknown,
+}
+
+impl Known {
+    pub(super) fn float() -> Self {
+        Self::of(&parse_quote!(f64))
+    }
+
+    pub(super) fn of(ty: &Type) -> Self {
+        Self::Type(Rc::new(ty.clone()))
+    }
+}
+
+impl Plain {
+    /// Returns an expression, if it is not too long.
+    pub(super) fn new(tokens: TokenStream, ty: Known) -> Option<Self> {
+        (length(&tokens) <= TOKENS).then_some(Self { tokens, ty })
+    }
+
+    /// Returns a whole number, if it is one of most types.
+    pub(super) fn whole(number: i64) -> Option<Self> {
+        let literal = Literal::i32_unsuffixed(i32::try_from(number.checked_abs()?).ok()?);
+        Self::new(signed(number, &literal), Known::Whole(number))
+    }
+
+    /// Returns a whole number as an `f64`.
+    fn of_whole(number: i64) -> Option<Self> {
+        let size = i32::try_from(number.checked_abs()?).ok()?;
+        let literal = Literal::f64_unsuffixed(f64::from(size));
+        Self::new(signed(number, &literal), Known::float())
+    }
+
+    /// Returns the whole number that it is, if that is known.
+    pub(super) fn whole_number(&self) -> Option<i64> {
+        match self.ty {
+            Known::Whole(number) => Some(number),
+            Known::Type(_) | Known::Unknown => None,
+        }
+    }
+
+    /// Returns it as an `f64`.
+    pub(super) fn float(&self) -> Option<TokenStream> {
+        self.of_type(&parse_quote!(f64))
+    }
+
+    /// Returns it as what has a type, if it may have it.
+    pub(super) fn of_type(&self, ty: &Type) -> Option<TokenStream> {
+        let tokens = &self.tokens;
+        match &self.ty {
+            Known::Whole(number) => is_in(*number, ty).then(|| tokens.clone()),
+            Known::Type(own) => is_same(own, ty).then(|| tokens.clone()),
+            Known::Unknown => {
+                let p = private();
+                let name = ty.to_token_stream();
+                Some(quote!(#p::known::<::core::primitive::#name, _>(&#tokens)))
+            }
+        }
+    }
+
+    pub(super) fn has_type(&self, ty: &Type) -> bool {
+        match &self.ty {
+            Known::Whole(number) => is_in(*number, ty),
+            Known::Type(own) => is_same(own, ty),
+            Known::Unknown => true,
+        }
+    }
+
+    /// Returns it as what has methods of `f64`: a literal alone has no type there.
+    pub(super) fn receiver(&self) -> Option<TokenStream> {
+        let tokens = &self.tokens;
+        let Known::Type(ty) = &self.ty else {
+            return matches!(self.ty, Known::Unknown).then(|| tokens.clone());
+        };
+        if !is_same(ty, &parse_quote!(f64)) {
+            return None;
+        }
+        let mut has_name = false;
+        for_each_word(tokens.clone(), &mut |_| has_name = true);
+        if has_name {
+            return Some(tokens.clone());
+        }
+        let p = private();
+        Some(quote!(#p::known::<::core::primitive::f64, _>(&#tokens)))
+    }
+
+    pub(super) fn reference(&self) -> Option<Self> {
+        let (tokens, ty) = (
+            &self.tokens,
+            match &self.ty {
+                Known::Whole(_) => return None,
+                Known::Type(ty) => Known::of(&parse_quote!(&#ty)),
+                Known::Unknown => Known::Unknown,
+            },
+        );
+        Self::new(quote!((&#tokens)), ty)
+    }
+
+    /// Returns what it refers to.
+    pub(super) fn target(&self) -> Option<Self> {
+        let ty = match &self.ty {
+            Known::Type(ty) => match &**ty {
+                Type::Reference(reference) => Known::of(&reference.elem),
+                _ => return None,
+            },
+            Known::Unknown => Known::Unknown,
+            Known::Whole(_) => return None,
+        };
+        let tokens = &self.tokens;
+        Self::new(quote!((*#tokens)), ty)
+    }
+
+    pub(super) fn field(&self, member: &Member) -> Option<Self> {
+        let ty = match &self.ty {
+            Known::Type(ty) => match (&**ty, member) {
+                (Type::Tuple(tuple), Member::Unnamed(place)) => {
+                    let place = usize::try_from(place.index).ok()?;
+                    Known::of(tuple.elems.iter().nth(place)?)
+                }
+                (ty, _) => {
+                    let is_struct = matches!(peeled(ty), Type::Path(_)) && !is_number(peeled(ty));
+                    is_struct.then_some(Known::Unknown)?
+                }
+            },
+            Known::Unknown => Known::Unknown,
+            Known::Whole(_) => return None,
+        };
+        let tokens = &self.tokens;
+        Self::new(quote!(#tokens.#member), ty)
+    }
+
+    pub(super) fn entry(&self, place: &Self) -> Option<Self> {
+        let ty = match &self.ty {
+            Known::Type(ty) => Known::of(types::entry_of(peeled(ty))?),
+            Known::Unknown => Known::Unknown,
+            Known::Whole(_) => return None,
+        };
+        let (tokens, place) = (&self.tokens, place.of_type(&parse_quote!(usize))?);
+        Self::new(quote!(#tokens[#place]), ty)
+    }
+
+    pub(super) fn cast(&self, ty: &Type) -> Option<Self> {
+        let ty = peel(ty);
+        if !is_number(ty) {
+            return None;
+        }
+        match &self.ty {
+            Known::Whole(number) if is_same(ty, &parse_quote!(f64)) => Self::of_whole(*number),
+            Known::Whole(number) => is_in(*number, ty).then(|| Self::whole(*number))?,
+            Known::Type(own) if !is_number(own) => None,
+            Known::Type(_) | Known::Unknown => {
+                let tokens = &self.tokens;
+                Self::new(quote!((#tokens as #ty)), Known::of(ty))
+            }
+        }
+    }
+
+    /// Returns `f64::from` of it.
+    pub(super) fn converted(&self) -> Option<Self> {
+        let tokens = &self.tokens;
+        match &self.ty {
+            Known::Whole(number) => Self::of_whole(*number),
+            Known::Type(ty) if !is_number(ty) || is_wide(ty) => None,
+            Known::Type(_) | Known::Unknown => Self::new(
+                quote!(<::core::primitive::f64 as ::core::convert::From<_>>::from(#tokens)),
+                Known::float(),
+            ),
+        }
+    }
+
+    pub(super) fn negated(&self) -> Option<Self> {
+        let tokens = &self.tokens;
+        match &self.ty {
+            Known::Whole(number) => Self::whole(number.checked_neg()?),
+            Known::Type(ty) if !is_number(peeled(ty)) => None,
+            Known::Type(ty) => Self::new(quote!((-#tokens)), Known::of(peeled(ty))),
+            Known::Unknown => Self::new(quote!((-#tokens)), Known::Unknown),
+        }
+    }
+
+    pub(super) fn with(&self, operator: &BinOp, other: &Self) -> Option<Self> {
+        let ty = match (&self.ty, &other.ty) {
+            (Known::Whole(left), Known::Whole(right)) => {
+                return Self::whole(match operator {
+                    BinOp::Add(_) => left.checked_add(*right),
+                    BinOp::Sub(_) => left.checked_sub(*right),
+                    BinOp::Mul(_) => left.checked_mul(*right),
+                    BinOp::Div(_) => left.checked_div(*right),
+                    _ => left.checked_rem(*right),
+                }?);
+            }
+            (Known::Type(ty), _) | (_, Known::Type(ty)) => Some(peeled(ty)),
+            _ => None,
+        };
+        let Some(ty) = ty else {
+            let (left, right) = (&self.tokens, &other.tokens);
+            return Self::new(quote!((#left #operator #right)), Known::Unknown);
+        };
+        if !is_number(ty) {
+            return None;
+        }
+        let operand = |plain: &Self| match &plain.ty {
+            Known::Type(own) => is_same(peeled(own), ty).then(|| plain.tokens.clone()),
+            Known::Whole(_) | Known::Unknown => plain.of_type(ty),
+        };
+        let (left, right) = (operand(self)?, operand(other)?);
+        Self::new(quote!((#left #operator #right)), Known::of(ty))
+    }
+}
+
+/// Returns a type without its references.
+fn peeled(ty: &Type) -> &Type {
+    match peel(ty) {
+        Type::Reference(reference) => peeled(&reference.elem),
+        ty => ty,
+    }
+}
+
+fn is_same(one: &Type, other: &Type) -> bool {
+    let written = |ty: &Type| peel(ty).to_token_stream().to_string();
+    written(one) == written(other)
+}
+
+/// The types of whole numbers, with the largest number that all from 8, 16 and 32 bits on have.
+const WHOLE: [(&[&str], i64); 3] = [
+    (&["i8", "u8"], 127),
+    (&["i16", "u16"], 32_767),
+    (
+        &["i32", "u32", "i64", "u64", "i128", "u128", "isize", "usize"],
+        2_147_483_647,
+    ),
+];
+
+/// Returns whether a type is one of numbers that have none of our derivatives.
+fn is_number(ty: &Type) -> bool {
+    is_same(ty, &parse_quote!(f64)) || largest(ty).is_some()
+}
+
+fn largest(ty: &Type) -> Option<i64> {
+    let name = peel(ty).to_token_stream().to_string();
+    let mut sizes = WHOLE.iter();
+    let (_, largest) = sizes.find(|(names, _)| names.contains(&&name[..]))?;
+    Some(*largest)
+}
+
+/// Returns whether `f64` does not have each number of a type.
+fn is_wide(ty: &Type) -> bool {
+    let name = peel(ty).to_token_stream().to_string();
+    ["i64", "u64", "i128", "u128", "isize", "usize"].contains(&&name[..])
+}
+
+/// Returns whether a whole number certainly is one of a type.
+pub(super) fn is_in(number: i64, ty: &Type) -> bool {
+    let is_signed = peel(ty).to_token_stream().to_string().starts_with('i');
+    largest(ty).is_some_and(|largest| {
+        number <= largest && (number >= 0 || is_signed && -number <= largest)
+    })
+}
+
+fn signed(number: i64, size: &Literal) -> TokenStream {
+    if number < 0 {
+        quote!((-#size))
+    } else {
+        quote!(#size)
+    }
+}
