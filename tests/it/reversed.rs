@@ -1,5 +1,11 @@
 //! Derivatives in reverse, beside those that dual numbers give the same formula: of each function and operator of numbers.
 
+#![allow(
+    clippy::cast_lossless,
+    clippy::cast_possible_wrap,
+    reason = "casts are what formulas with values of other types have"
+)]
+
 use pullback::functional::hvp;
 use pullback::ndarray::Array1;
 use pullback::prelude::*;
@@ -120,14 +126,16 @@ both!(values_of_types: |x, y, z|
 
 // What rounds as a number of another type does.
 both!(narrow_values: |x, y, z|
-    a: T = { let (big, one): (f32, f32) = (1e8, 1.0); x * y * ((big + one - big) as f64) + z });
+    a: T = { let (big, one): (f32, f32) = (1e8, 1.0); x * y * ((big + one - big) as f64) + z }, b: T = x * y);
 
-both!(wrapped_values: |x, y, z| a: T = { let n: u8 = 200; x * (n as i8 as f64) + y * z });
+both!(wrapped_values: |x, y, z|
+    a: T = { let n: u8 = 200; x * (n as i8 as f64) + y * z }, b: T = x * y);
 
-both!(large_values: |x, y, z| a: T = { let n: u64 = 5_000_000_000; x * (n as f64) / 1e9 + y * z });
+both!(large_values: |x, y, z|
+    a: T = { let n: u64 = 5_000_000_000; x * (n as f64) / 1e9 + y * z }, b: T = x * y);
 
 both!(values_with_methods: |x, y, z|
-    a: T = { let mut sum = x * z; for k in 0..3 { sum += y.powi(k) * f64::from((k - 1).abs()); } sum });
+    a: T = { let mut sum = x * z; for k in 0..3 { sum += y.powi(k) * f64::from((k - 1).abs()); } sum }, b: T = x * y);
 
 macro_rules! scaled {
     ($name:ident($a:ident, $b:ident, $c:ident) = $value:expr) => {
