@@ -1,9 +1,11 @@
 //! What `macro_rules!` passes on of its arguments: each fragment is in a group without delimiters.
 //!
-//! Such a group keeps an expression together. Elsewhere it would hide what it has, a body or a number, from whoever reads
-//! tokens.
+//! Such a group hides what it has, a body or a number, from whoever reads tokens. It keeps an expression together, but only
+//! until a procedural macro returns it: the compiler then computes `scale * $sum` as `scale * x + y`. So it is opened, or
+//! becomes one in parentheses.
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
+use syn::Expr;
 
 use crate::spell::{is_mark, is_word};
 
@@ -48,12 +50,28 @@ fn opened_in(tokens: TokenStream, part: Part) -> TokenStream {
             opened.extend(inner);
             continue;
         }
+        let delimiter = if is_fragment && falls_apart(&inner) {
+            Delimiter::Parenthesis
+        } else {
+            group.delimiter()
+        };
         let inner = if is_attribute { alone(inner) } else { inner };
-        let mut own = Group::new(group.delimiter(), inner);
+        let mut own = Group::new(delimiter, inner);
         own.set_span(group.span());
         opened.push(TokenTree::Group(own));
     }
     opened.into_iter().collect()
+}
+
+/// Returns whether tokens are an expression that operators beside it would take apart.
+fn falls_apart(tokens: &TokenStream) -> bool {
+    let expression = syn::parse2(tokens.clone());
+    expression.is_ok_and(|expression: Expr| {
+        matches!(
+            expression,
+            Expr::Binary(_) | Expr::Cast(_) | Expr::Closure(_) | Expr::Range(_) | Expr::Unary(_)
+        )
+    })
 }
 
 /// Returns what a group without delimiters has, if there is nothing else.

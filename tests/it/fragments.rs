@@ -88,6 +88,29 @@ of_arguments!(difference, pullback, "a difference", 3, 4);
 
 of_body!(sum_of_products(x, y, z) = x * y + y * z);
 
+macro_rules! of_expressions {
+    ($name:ident($x:ident, $grad_output:ident) = $value:expr, $gradient:expr) => {
+        #[custom_function(grad($x) = 2.0 * &$gradient)]
+        fn $name($x: ArrayView1<f64>) -> Array1<f64> {
+            2.0 * $value
+        }
+    };
+}
+
+of_expressions!(
+    fourfold(x, grad_output) = &x + &x,
+    &grad_output + &grad_output
+);
+
+#[test]
+fn an_expression_stays_together() {
+    let x = leaf([2.0, 3.0]);
+    let y = fourfold(&x);
+    assert_eq!(y.to_array(), array![8.0, 12.0]);
+    let gradient = grad(&y.sum(), (&x,)).unwrap().0;
+    assert_eq!(gradient.to_array(), array![4.0, 4.0]);
+}
+
 #[test]
 fn fragments_are_read_as_what_they_are() {
     let x = leaf([2.0, 3.0]);
