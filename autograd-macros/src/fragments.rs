@@ -45,15 +45,13 @@ fn opened_in(tokens: TokenStream, part: Part) -> TokenStream {
             _ => Part::Other,
         };
         let inner = opened_in(group.stream(), within);
-        let is_fragment = group.delimiter() == Delimiter::None;
-        if is_fragment && (part != Part::Other || is_whole(&inner)) {
-            opened.extend(inner);
-            continue;
-        }
-        let delimiter = if is_fragment && falls_apart(&inner) {
-            Delimiter::Parenthesis
-        } else {
-            group.delimiter()
+        let delimiter = match group.delimiter() {
+            Delimiter::None if falls_apart(&inner) => Delimiter::Parenthesis,
+            Delimiter::None if part != Part::Other || is_whole(&inner) => {
+                opened.extend(inner);
+                continue;
+            }
+            delimiter => delimiter,
         };
         let inner = if is_attribute { alone(inner) } else { inner };
         let mut own = Group::new(delimiter, inner);

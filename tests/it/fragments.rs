@@ -88,6 +88,29 @@ of_arguments!(difference, pullback, "a difference", 3, 4);
 
 of_body!(sum_of_products(x, y, z) = x * y + y * z);
 
+macro_rules! of_a_constant {
+    ($Name:ident, $factor:expr) => {
+        struct $Name;
+
+        #[custom_function]
+        impl $Name {
+            const FACTOR: f64 = 2.0 * $factor;
+
+            #[forward]
+            fn forward(x: ArrayView1<f64>) -> Array1<f64> {
+                &x * Self::FACTOR
+            }
+
+            #[backward(x)]
+            fn backward(grad_output: ArrayView1<f64>) -> Array1<f64> {
+                &grad_output * Self::FACTOR
+            }
+        }
+    };
+}
+
+of_a_constant!(Eightfold, 1.0 + 3.0);
+
 macro_rules! of_expressions {
     ($name:ident($x:ident, $grad_output:ident) = $value:expr, $gradient:expr) => {
         #[custom_function(grad($x) = 2.0 * &$gradient)]
@@ -109,6 +132,7 @@ fn an_expression_stays_together() {
     assert_eq!(y.to_array(), array![8.0, 12.0]);
     let gradient = grad(&y.sum(), (&x,)).unwrap().0;
     assert_eq!(gradient.to_array(), array![4.0, 4.0]);
+    assert_eq!(Eightfold::apply(&x).to_array(), array![16.0, 24.0]);
 }
 
 #[test]
