@@ -282,7 +282,7 @@ fn element_alias(argument: &FnArg) -> Option<String> {
     last_segment(element).map(|alias| alias.ident.to_string())
 }
 
-fn is_one_of<S: AsRef<str>>(ty: &Type, names: &[S]) -> bool {
+pub(crate) fn is_one_of<S: AsRef<str>>(ty: &Type, names: &[S]) -> bool {
     let Type::Path(TypePath {
         qself: None, path, ..
     }) = peel(ty)

@@ -8,7 +8,7 @@ use syn::{BinOp, Member, Type, parse_quote};
 
 use super::unrolled::length;
 use crate::spell::{for_each_word, private};
-use crate::types::{self, peel};
+use crate::types::{entry_of, is_one_of, peel, same};
 
 /// The most tokens of an expression.
 const TOKENS: usize = 64;
@@ -78,20 +78,12 @@ impl Plain {
         let tokens = &self.tokens;
         match &self.ty {
             Known::Whole(number) => is_in(*number, ty).then(|| tokens.clone()),
-            Known::Type(own) => is_same(own, ty).then(|| tokens.clone()),
+            Known::Type(own) => same(own, ty).then(|| tokens.clone()),
             Known::Unknown => {
                 let p = private();
                 let name = ty.to_token_stream();
                 Some(quote!(#p::known::<::core::primitive::#name, _>(&#tokens)))
             }
-        }
-    }
-
-    pub(super) fn has_type(&self, ty: &Type) -> bool {
-        match &self.ty {
-            Known::Whole(number) => is_in(*number, ty),
-            Known::Type(own) => is_same(own, ty),
-            Known::Unknown => true,
         }
     }
 
@@ -101,7 +93,7 @@ impl Plain {
         let Known::Type(ty) = &self.ty else {
             return matches!(self.ty, Known::Unknown).then(|| tokens.clone());
         };
-        if !is_same(ty, &parse_quote!(f64)) {
+        if !is_float(ty) {
             return None;
         }
         let mut has_name = false;
@@ -160,7 +152,7 @@ impl Plain {
 
     pub(super) fn entry(&self, place: &Self) -> Option<Self> {
         let ty = match &self.ty {
-            Known::Type(ty) => Known::of(types::entry_of(peeled(ty))?),
+            Known::Type(ty) => Known::of(entry_of(peeled(ty))?),
             Known::Unknown => Known::Unknown,
             Known::Whole(_) => return None,
         };
@@ -174,7 +166,7 @@ impl Plain {
             return None;
         }
         match &self.ty {
-            Known::Whole(number) if is_same(ty, &parse_quote!(f64)) => Self::of_whole(*number),
+            Known::Whole(number) if is_float(ty) => Self::of_whole(*number),
             Known::Whole(number) => is_in(*number, ty).then(|| Self::whole(*number))?,
             Known::Type(own) if !is_number(own) => None,
             Known::Type(_) | Known::Unknown => {
@@ -189,7 +181,7 @@ impl Plain {
         let tokens = &self.tokens;
         match &self.ty {
             Known::Whole(number) => Self::of_whole(*number),
-            Known::Type(ty) if !is_number(ty) || is_wide(ty) => None,
+            Known::Type(ty) if !is_number(ty) || is_one_of(ty, &WIDE) => None,
             Known::Type(_) | Known::Unknown => Self::new(
                 quote!(<::core::primitive::f64 as ::core::convert::From<_>>::from(#tokens)),
                 Known::float(),
@@ -229,7 +221,7 @@ impl Plain {
             return None;
         }
         let operand = |plain: &Self| match &plain.ty {
-            Known::Type(own) => is_same(peeled(own), ty).then(|| plain.tokens.clone()),
+            Known::Type(own) => same(peeled(own), ty).then(|| plain.tokens.clone()),
             Known::Whole(_) | Known::Unknown => plain.of_type(ty),
         };
         let (left, right) = (operand(self)?, operand(other)?);
@@ -245,37 +237,30 @@ fn peeled(ty: &Type) -> &Type {
     }
 }
 
-fn is_same(one: &Type, other: &Type) -> bool {
-    let written = |ty: &Type| peel(ty).to_token_stream().to_string();
-    written(one) == written(other)
-}
+/// The types of whole numbers that `f64` does not have each of.
+const WIDE: [&str; 6] = ["i64", "u64", "i128", "u128", "isize", "usize"];
 
 /// The types of whole numbers, with the largest number that all from 8, 16 and 32 bits on have.
-const WHOLE: [(&[&str], i64); 3] = [
+const WHOLE: [(&[&str], i64); 4] = [
     (&["i8", "u8"], 127),
     (&["i16", "u16"], 32_767),
-    (
-        &["i32", "u32", "i64", "u64", "i128", "u128", "isize", "usize"],
-        2_147_483_647,
-    ),
+    (&["i32", "u32"], 2_147_483_647),
+    (&WIDE, 2_147_483_647),
 ];
 
 /// Returns whether a type is one of numbers that have none of our derivatives.
 fn is_number(ty: &Type) -> bool {
-    is_same(ty, &parse_quote!(f64)) || largest(ty).is_some()
+    is_float(ty) || largest(ty).is_some()
+}
+
+fn is_float(ty: &Type) -> bool {
+    is_one_of(ty, &["f64"])
 }
 
 fn largest(ty: &Type) -> Option<i64> {
-    let name = peel(ty).to_token_stream().to_string();
     let mut sizes = WHOLE.iter();
-    let (_, largest) = sizes.find(|(names, _)| names.contains(&&name[..]))?;
+    let (_, largest) = sizes.find(|(names, _)| is_one_of(ty, names))?;
     Some(*largest)
-}
-
-/// Returns whether `f64` does not have each number of a type.
-fn is_wide(ty: &Type) -> bool {
-    let name = peel(ty).to_token_stream().to_string();
-    ["i64", "u64", "i128", "u128", "isize", "usize"].contains(&&name[..])
 }
 
 /// Returns whether a whole number certainly is one of a type.

@@ -374,7 +374,7 @@ impl Run<'_> {
     fn has_type(&self, value: &Value, ty: &Type) -> bool {
         match (value, peel(ty)) {
             (_, Type::Infer(_)) => true,
-            (Value::Plain(plain), ty) => !self.has_number(ty) && plain.has_type(ty),
+            (Value::Plain(plain), ty) => !self.has_number(ty) && plain.of_type(ty).is_some(),
             (Value::Row(values), Type::Array(array)) => {
                 values.iter().all(|value| self.has_type(value, &array.elem))
             }
