@@ -79,6 +79,8 @@ fn beyond_its_order_is_an_error() {
     let mut g = wave(&x, &y);
     for _ in 0..3 {
         g = Grad::of(&g.sum()).create_graph(true).run(&x).unwrap();
+        let node = g.grad_fn().unwrap();
+        assert_eq!((node.name(), node.applied_at().line()), ("Partials", line));
     }
     assert_eq!(g.to_array(), y.to_array().mapv(|y: f64| 6.0 * y.sin()));
     let error = grad(&g.sum(), &x).unwrap_err();

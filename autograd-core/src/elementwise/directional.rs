@@ -15,7 +15,6 @@ use crate::error::PassedOn;
 use crate::tensor::TensorD;
 
 /// Returns the derivatives of the outputs along the tangents that there are.
-#[track_caller]
 pub(super) fn along<T: Element>(
     function: &Shared<T>,
     inputs: &[&TensorD<T>],

@@ -64,7 +64,7 @@ fn computed<T: Element>(
 }
 
 /// Returns the items of a list that has one for each output.
-fn each<X, const O: usize>(list: Vec<X>) -> [X; O] {
+pub(crate) fn each<X, const O: usize>(list: Vec<X>) -> [X; O] {
     // INVARIANT: the loops have one for each.
     list.try_into()
         .unwrap_or_else(|_| unreachable!("one for each output"))
@@ -142,7 +142,6 @@ fn evaluated<T: Element>(
 
 impl<T: Element> Shared<T> {
     /// Applies the function of the loops to tensors.
-    #[track_caller]
     pub(super) fn apply(&self, tensors: &[&TensorD<T>]) -> Vec<TensorD<T>> {
         let needs = requires_grad(tensors);
         self.applied(tensors, 1, |tensors| {

@@ -24,6 +24,7 @@ mod shared;
 pub(crate) use apply::{Derivable, Held, follow};
 pub use apply::{Derivatives, Elementwise};
 pub(crate) use arrays::{common, of_items, placed};
+pub(crate) use forward::each;
 pub use forward::values;
 pub use pairs::Pairs;
 pub(crate) use plan::{Plan, lifted, requires_grad};

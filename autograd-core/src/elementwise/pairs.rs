@@ -15,6 +15,7 @@ use ndarray::{Array, ArrayView, Axis, IxDyn};
 
 use super::apply::{are_followed, follow};
 use super::arrays::array;
+use super::forward::each;
 use super::over::Over;
 use super::shared::{NamedLoops, Shared};
 use crate::basic::Add;
@@ -171,11 +172,7 @@ impl<F: Function> Pairs<F> {
             [usize; 2],
         ) -> Result<Vec<TensorD<T>>, Panic>);
         let outputs = Self::run(&inputs, |inputs| compute(&loops, inputs, shape));
-        // INVARIANT: the loops have one for each.
-        let outputs: [TensorD<T>; O] = outputs
-            .try_into()
-            .unwrap_or_else(|_| unreachable!("one for each output"));
-        let outputs = Self::followed(loops, Over::Pairs, outputs, &inputs, places);
+        let outputs = Self::followed(loops, Over::Pairs, each(outputs), &inputs, places);
         let mut items = items.iter();
         outputs.map(|output| of_rows(&output, *items.next().unwrap_or(&Item::Number)))
     }

@@ -15,7 +15,6 @@ use crate::tensor::TensorD;
 
 impl<T: Element> Shared<T> {
     /// Returns the gradients of the loops' inputs that need one, given those of the outputs that have one.
-    #[track_caller]
     pub(super) fn gradients(
         &self,
         inputs: &[&TensorD<T>],
@@ -30,7 +29,6 @@ impl<T: Element> Shared<T> {
 
 impl Plan {
     /// Returns the plan as nodes have it, and the derivatives that are wanted, each of its tensor's shape.
-    #[track_caller]
     pub(super) fn apply<T: Element>(
         mut self,
         tensors: &[&TensorD<T>],
@@ -45,7 +43,6 @@ impl Plan {
     }
 
     /// Returns the derivatives with respect to the tensors that need one, and `None` for the others.
-    #[track_caller]
     pub(super) fn gradients<T: Element>(
         mut self,
         tensors: &[&TensorD<T>],

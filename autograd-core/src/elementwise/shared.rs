@@ -9,6 +9,7 @@ use super::arrays::{fitting, of_items};
 use super::over::Over;
 use crate::error::{ErrorKind, PassedOn};
 use crate::function::ForwardCall;
+use crate::tape::applied_at;
 use crate::tensor::TensorD;
 
 /// The loops that compute the derivatives of an elementwise function.
@@ -75,32 +76,32 @@ impl<T: Element> NamedLoops<dyn Loops<T>> {
     }
 
     /// Applies a function of tensors whose rule for forward mode needs loops for derivatives of `order`.
-    #[track_caller]
     pub(super) fn applied(
         &self,
         tensors: &[&TensorD<T>],
         order: usize,
         apply: impl FnOnce(&[&TensorD<T>]) -> Vec<TensorD<T>>,
     ) -> Vec<TensorD<T>> {
-        if_differentiable(self.name, self.has_order(order), tensors, apply)
+        let function = (self.name, self.applied_at);
+        if_differentiable(function, self.has_order(order), tensors, apply)
     }
 }
 
-/// Applies a function of tensors that has a rule for forward mode if it can be differentiated, else without tangents.
-#[track_caller]
+/// Applies a function of tensors that has a rule for forward mode if it can be differentiated, else without tangents. Its
+/// nodes have the line that applied the function.
 pub(crate) fn if_differentiable<T: Element>(
-    name: &'static str,
+    (name, line): (&'static str, &'static Location<'static>),
     can_be: Result<(), PassedOn>,
     tensors: &[&TensorD<T>],
     apply: impl FnOnce(&[&TensorD<T>]) -> Vec<TensorD<T>>,
 ) -> Vec<TensorD<T>> {
     let depth = tensors.iter().map(|tensor| tensor.raw.depth()).max();
     let (Some(depth @ 1..), Err(exceeded)) = (depth, can_be) else {
-        return apply(tensors);
+        return applied_at(line, || apply(tensors));
     };
     let mut call = ForwardCall::new(name, depth);
     let primals: Vec<_> = tensors.iter().map(|tensor| call.split(tensor).0).collect();
     call.fails(exceeded.0);
-    let outputs = apply(&primals.iter().collect::<Vec<_>>());
+    let outputs = applied_at(line, || apply(&primals.iter().collect::<Vec<_>>()));
     call.without_tangents(outputs)
 }

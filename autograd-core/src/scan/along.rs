@@ -18,7 +18,6 @@ use crate::tensor::TensorD;
 const HIGHEST: usize = 3;
 
 /// Returns the derivatives of the results along the tangents that there are.
-#[track_caller]
 pub(super) fn along<T: Element>(
     function: &ScanFunction<T>,
     inputs: &[&TensorD<T>],
@@ -29,7 +28,6 @@ pub(super) fn along<T: Element>(
     derivatives(function, plan, &tensors)
 }
 
-#[track_caller]
 fn derivatives<T: Element>(
     function: &ScanFunction<T>,
     mut plan: Plan,
@@ -41,7 +39,8 @@ fn derivatives<T: Element>(
         HIGHEST => function.has_order(HIGHEST),
         _ => Ok(()),
     };
-    if_differentiable(function.name, next, tensors, |tensors| {
+    let named = (function.name, function.applied_at);
+    if_differentiable(named, next, tensors, |tensors| {
         Along::apply(tensors, function.clone(), Arc::new(plan))
     })
 }

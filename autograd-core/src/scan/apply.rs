@@ -11,12 +11,11 @@ use super::extent::Extent;
 use super::function::{NamedScan, ScanFunction};
 use super::partials::gradients;
 use crate::compiled::compiled_once;
-use crate::elementwise::{Derivable, follow};
+use crate::elementwise::{Derivable, each, follow};
 use crate::engine::is_watching;
 use crate::error::panic::{Panic, caught};
 use crate::error::{Error, ErrorKind};
 use crate::function::{Function, forward_panicked};
-use crate::tape::applied_at;
 use crate::tensor::{Tensor, TensorD};
 use crate::thread::{is_grad_enabled, unrecorded};
 
@@ -146,13 +145,6 @@ fn values<T: Element>(
     (results.into_iter().flatten().collect(), checkpoints)
 }
 
-/// Returns the items of a list that has one for each result.
-fn each<X, const O: usize>(list: Vec<X>) -> [X; O] {
-    // INVARIANT: all results are wanted.
-    list.try_into()
-        .unwrap_or_else(|_| unreachable!("one for each result"))
-}
-
 impl<T: Element> Derivable<T> for ScanFunction<T> {
     fn grad_inputs(
         &self,
@@ -166,7 +158,7 @@ impl<T: Element> Derivable<T> for ScanFunction<T> {
             &[Option<&TensorD<T>>],
             &[bool],
         ) -> Vec<Option<TensorD<T>>>);
-        applied_at(self.applied_at, || compute(self, inputs, of_outputs, needs))
+        compute(self, inputs, of_outputs, needs)
     }
 
     fn check(
@@ -195,7 +187,7 @@ impl<T: Element> Derivable<T> for ScanFunction<T> {
             &[&TensorD<T>],
             &[Option<&TensorD<T>>],
         ) -> Vec<TensorD<T>>);
-        applied_at(self.applied_at, || compute(self, inputs, tangents))
+        compute(self, inputs, tangents)
     }
 }
 

@@ -14,7 +14,6 @@ use crate::error::PassedOn;
 use crate::tensor::TensorD;
 
 /// Returns the gradients of the inputs that need one, given those of the results that have one.
-#[track_caller]
 pub(super) fn gradients<T: Element>(
     function: &ScanFunction<T>,
     inputs: &[&TensorD<T>],
@@ -27,7 +26,6 @@ pub(super) fn gradients<T: Element>(
 }
 
 /// Returns the derivatives with respect to the tensors that need one, and `None` for the others.
-#[track_caller]
 pub(super) fn gradients_of<T: Element>(
     function: &ScanFunction<T>,
     mut plan: Plan,
@@ -40,7 +38,6 @@ pub(super) fn gradients_of<T: Element>(
 }
 
 /// Returns the plan as nodes have it, and the derivatives that are wanted, each of its tensor's shape.
-#[track_caller]
 fn partials<T: Element>(
     function: &ScanFunction<T>,
     mut plan: Plan,
@@ -49,7 +46,8 @@ fn partials<T: Element>(
     plan.needs = requires_grad(tensors);
     let plan = Arc::new(plan);
     let next = function.has_order(plan.order + 1);
-    let partials = if_differentiable(function.name, next, tensors, |tensors| {
+    let named = (function.name, function.applied_at);
+    let partials = if_differentiable(named, next, tensors, |tensors| {
         ScanPartials::apply(tensors, function.clone(), Arc::clone(&plan))
     });
     (plan, partials)
