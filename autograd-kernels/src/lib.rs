@@ -79,9 +79,9 @@ pub use self::{
     },
     elementwise::{
         Blocks, Elements, Entries, Evaluation, Faster, Formula, Item, Loops, MOST_NUMBERS, Place,
-        Side, SliceFormula, Unary, UnaryLoops, entries, evaluate, evaluate_reduced, evaluate_sums,
-        from_plain, known, list_value, of_numbers, parts, passed, plain, plain_row, pulled_back,
-        put, row, slope_of_divisor, unary, value_of, variable,
+        Side, SliceFormula, Unary, UnaryLoops, chosen, entries, evaluate, evaluate_reduced,
+        evaluate_sums, from_plain, known, list_value, of_numbers, parts, passed, plain, plain_row,
+        pulled_back, put, row, slope_of_divisor, unary, value_of, variable,
     },
     loops::{
         along::{Along, along},

@@ -22,6 +22,7 @@ mod kalman;
 mod linear;
 mod long_chain;
 mod matrices;
+mod overlap;
 mod pairs;
 mod rows;
 mod scan;
@@ -57,6 +58,7 @@ fn main() {
     gradcheck::run(&filter);
     black_scholes::run(&filter);
     pairs::run(&filter);
+    overlap::run(&filter);
     rows::run(&filter);
     matrices::run(&filter);
     softmax::run(&filter);

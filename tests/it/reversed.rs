@@ -6,11 +6,13 @@
     reason = "casts are what formulas with values of other types have"
 )]
 
+use std::f64::consts::{PI, TAU};
+
 use pullback::functional::hvp;
 use pullback::ndarray::Array1;
 use pullback::prelude::*;
 
-/// Defines a formula of three numbers, and the same with a condition, which has no derivatives in reverse; compares them.
+/// Defines a formula of three numbers, and the same with a `match`, which has no derivatives in reverse; compares them.
 macro_rules! both {
     ($name:ident: |$x:ident, $y:ident, $z:ident| $($out:ident: $T:ident = $value:expr),+) => {
         mod $name {
@@ -23,7 +25,10 @@ macro_rules! both {
 
             #[custom_function(elementwise, outputs($($out),+))]
             fn dual<T: Real>($x: T, $y: T, $z: T, factor: f64) -> ($($T),+) {
-                let $x = if factor > 0.0 { $x } else { T::from(0.0) };
+                let $x = match factor {
+                    1.0 => $x,
+                    _ => T::from(0.0),
+                };
                 ($($value),+)
             }
 
@@ -73,7 +78,7 @@ fn compare(own: Outputs<'_>, other: Outputs<'_>) {
         for (place, (own, other)) in own.iter().zip(&other).enumerate() {
             let error = (own - other).abs() / other.abs().max(1.0);
             assert!(
-                error < 1e-12,
+                own == other || error < 1e-12,
                 "order {order}, element {place}: {own} {other}"
             );
         }
@@ -136,6 +141,97 @@ both!(large_values: |x, y, z|
 
 both!(values_with_methods: |x, y, z|
     a: T = { let mut sum = x * z; for k in 0..3 { sum += y.powi(k) * f64::from((k - 1).abs()); } sum }, b: T = x * y);
+
+both!(branches: |x, y, z|
+    a: T = if x > y { x * z } else { (y * z).exp() },
+    b: T = { let mut sum = x; if y < 0.5 { sum *= y; } else if z < 0.5 { sum += z * z; } sum },
+    c: T = if x > y && !(z < 0.3) || y >= 0.8 { x / y } else { z.sqrt() },
+    d: T = { let near = x < y; let factor = if near { 1.5 } else { 2.0 }; z * factor + if near { x * x } else { -y } },
+    e: T = { let mut row = [x, y]; if z > x { row[1] = z * y; row = [row[1], row[0]]; } row[0] * row[0] - row[1] },
+    f: T = { let of = |x: T| if x > 0.5 { x * x } else { x * y }; of(x) * of(z) },
+    g: T = { let (low, high) = if x > y { (y, x) } else { (x, y) }; high * high - low * z });
+
+// What is not taken is NaN, or its slopes are infinite.
+both!(branches_that_guard: |x, y, z|
+    a: T = if x > y { (x - y).sqrt() * z } else { z * z },
+    b: T = if x > y { (x - y).ln() } else { (y / x).ln_1p() },
+    c: T = if x == y { x * z } else { x / (x - y) },
+    d: T = { let root = if x > y { x - y } else { T::from(0.0) }; if root > 0.0 { root.sqrt().ln() * z } else { y } },
+    e: T = if z > y { if z > x { ((z - x) * (z - y)).sqrt() } else { (x - z).sqrt() * y } } else { (y - z).powf(0.5) * x });
+
+both!(branches_of_all: |x, y, z|
+    a: T = { let n: usize = 2; if n > 1 && true { x * y } else { z } }, b: T = if 2.0 * PI > TAU { x } else { y * z },
+    c: T = { let half = 0.5; if half < 1.0 { x / y } else { y } });
+
+/// A formula that returns early.
+#[custom_function(elementwise)]
+fn cut<T: Real>(x: T, y: T, z: T) -> T {
+    if x > 0.7 {
+        return x * y;
+    }
+    let distance = y - z;
+    if distance <= 0.0 {
+        return T::from(0.0);
+    }
+    distance.sqrt() * x
+}
+
+/// The same, in one expression.
+#[custom_function(elementwise)]
+fn chosen<T: Real>(x: T, y: T, z: T) -> T {
+    match (x > 0.7, y - z <= 0.0) {
+        (true, _) => x * y,
+        (_, true) => T::from(0.0),
+        _ => (y - z).sqrt() * x,
+    }
+}
+
+#[test]
+fn what_returns_early_is_a_branch() {
+    compare(&|[x, y, z]| vec![cut(x, y, z)], &|[x, y, z]| {
+        vec![chosen(x, y, z)]
+    });
+}
+
+/// A force that ends at a distance, on points of their own lists.
+#[custom_function(pairs(reduce = sum), gradcheck(x = [5, 3] in -1.0..1.0, y = [4, 3] in -1.0..1.0))]
+fn within_reach<T: Real>(#[row] x: [T; 3], #[column] y: [T; 3]) -> T {
+    let d = [x[0] - y[0], x[1] - y[1], x[2] - y[2]];
+    let square = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+    if square > 1.5 {
+        return T::from(0.0);
+    }
+    (1.5 - square).sqrt() * (1.5 - square)
+}
+
+/// A filter of measurements, some of which are missing.
+#[custom_function(scan, outputs(last, size, error), gradcheck(x = [3], p = [3] in 0.5..1.5, z = [6, 3], r = [3] in 0.5..1.5))]
+fn filtered<T: Real>(#[state] x: T, #[state] p: T, #[step] z: T, r: T) -> (T, T, T) {
+    let p = p + 0.1;
+    if z < 1.0 {
+        let gain = p / (p + r);
+        return (x + gain * (z - x), p * (1.0 - gain), (z - x) * gain);
+    }
+    (x, p, T::from(0.0))
+}
+
+#[test]
+fn missing_measurements_do_not_count() {
+    let of = |missing: f64| {
+        let leaf = |value: f64| Tensor::from(Array1::from_elem(1, value)).set_requires_grad(true);
+        let (x, p, r) = (leaf(0.3), leaf(1.0), leaf(0.8));
+        let z = Tensor::from(pullback::ndarray::array![[0.2], [missing], [0.5]]);
+        let z = z.set_requires_grad(true);
+        let (last, size, error) = filtered(&x, &p, &z, &r);
+        let sum = last.sum() + size.sum() + error.sum();
+        let (of_z, of_r) = grad(&sum, (&z, &r)).unwrap();
+        assert_eq!(of_z.to_array()[[1, 0]], 0.0);
+        (sum.item(), of_z.to_array(), of_r.to_array())
+    };
+    for missing in [f64::NAN, f64::INFINITY] {
+        assert_eq!(of(2.0), of(missing));
+    }
+}
 
 macro_rules! scaled {
     ($name:ident($a:ident, $b:ident, $c:ident) = $value:expr) => {

@@ -46,9 +46,9 @@ pub use crate::thread::unrecorded;
 pub use argument::{Argument, Save, Single, View};
 pub use autograd_kernels::{
     Blocks, Element, Elements, Entries, Faster, Formula, Item, Literal, MOST_NUMBERS, Place, Plain,
-    Real, Reduction, Scans, Side, SliceFormula, SliceScans, entries, from_plain, known, list_value,
-    of_numbers, parts, passed, plain, plain_row, pulled_back, put, row, row_of, slope_of_divisor,
-    value_of, variable,
+    Real, Reduction, Scans, Side, SliceFormula, SliceScans, chosen, entries, from_plain, known,
+    list_value, of_numbers, parts, passed, plain, plain_row, pulled_back, put, row, row_of,
+    slope_of_divisor, value_of, variable,
 };
 pub use holds_tensor::{HoldsNone, HoldsTensor, Probe, Storage, is_value};
 

@@ -385,6 +385,10 @@ pub(crate) mod sealed {
         #[must_use]
         fn unless(self, is_zero: bool) -> Self;
 
+        /// Returns the first number or the second, without a branch: both are there.
+        #[must_use]
+        fn chosen(is_first: bool, first: Self, second: Self) -> Self;
+
         /// Returns a tangent times a slope; 0 where the tangent is 0, which stands for a direction that is missing: an
         /// infinite slope must not make NaN of it.
         #[must_use]

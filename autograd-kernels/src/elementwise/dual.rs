@@ -286,6 +286,20 @@ impl<R: Real, const N: usize> sealed::Sealed for Dual<R, N> {
         self
     }
 
+    #[inline(always)]
+    fn chosen(is_first: bool, first: Self, second: Self) -> Self {
+        let (first, second) = (first.unturned(), second.unturned());
+        let mut chosen = first;
+        chosen.value = R::chosen(is_first, first.value, second.value);
+        each!(index < N => {
+            let (x, y) = (first.tangents[index], second.tangents[index]);
+            chosen.tangents[index] = R::chosen(is_first, x, y);
+        });
+        chosen.live |= second.live;
+        chosen.is_directed |= second.is_directed || first.live != second.live;
+        chosen
+    }
+
     // The derivatives are infinite where the reciprocal is.
     #[inline(always)]
     fn times_recip(self, recip: Self) -> Self {

@@ -1,6 +1,7 @@
 //! The functions of [`Real`] for `f64`, [`Single`] and [`Near`].
 
 use std::convert;
+use std::hint::select_unpredictable;
 
 use crate::element::number::{Near, Single};
 use crate::element::real::{Real, sealed};
@@ -27,6 +28,11 @@ macro_rules! functions {
             #[inline(always)]
             fn unless(self, is_zero: bool) -> Self {
                 if is_zero { Self::from(0.0) } else { self }
+            }
+
+            #[inline(always)]
+            fn chosen(is_first: bool, first: Self, second: Self) -> Self {
+                select_unpredictable(is_first, first, second)
             }
         }
 

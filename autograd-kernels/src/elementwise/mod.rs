@@ -76,7 +76,7 @@ pub use formula::{
 };
 pub use item::{Item, MOST_NUMBERS, of_numbers};
 pub use pairs::{evaluate_reduced, evaluate_sums};
-pub use reversed::{known, passed, slope_of_divisor, value_of, variable};
+pub use reversed::{chosen, known, passed, slope_of_divisor, value_of, variable};
 pub use tile::Side;
 pub use unary::{Unary, UnaryLoops};
 

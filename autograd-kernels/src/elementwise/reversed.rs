@@ -32,6 +32,14 @@ pub fn passed<R: Real, const N: usize>(adjoint: R, result: &Dual<R, N>, operand:
     }
 }
 
+/// Returns the first number if a condition holds, and the second otherwise. Both are computed: what the other one may be, as
+/// NaN, does not count.
+#[doc(hidden)]
+#[inline(always)]
+pub fn chosen<R: Real>(condition: bool, first: R, second: R) -> R {
+    R::chosen(condition, first, second)
+}
+
 /// Returns a value whose type the macro does not know, such as that of a constant. In a formula where it has another type,
 /// the compiler reports that; here it would say so again, in other words.
 ///

@@ -7,7 +7,7 @@ use syn::{BinOp, Ident};
 
 use super::tokens::{local, number};
 use super::values::{block_of_entries, value};
-use crate::model::{Elementwise, Operand, Operation, Reversed};
+use crate::model::{Condition, Elementwise, Operand, Operation, Reversed};
 use crate::spell::has_word;
 
 /// The methods whose derivative is 0.
@@ -30,8 +30,13 @@ pub(super) fn derivatives(
         items,
         inputs,
         operations,
+        branches,
         outputs,
     } = reversed;
+    let depth = |place: usize| {
+        let branch = place.checked_sub(*inputs).and_then(|at| branches[at]);
+        branch.map_or(0, |branch| branch.depth)
+    };
     let [entries, at] = block_of_entries();
     // Types have no hygiene: a type of the user is not to be hidden by the parameter.
     let [x, g, real] = ["x", "g", "__Number"].map(local);
@@ -51,22 +56,30 @@ pub(super) fn derivatives(
     }
     let mut sums = TokenStream::new();
     for place in (0..terms.len()).rev() {
-        let (adjoint, own) = (adjoint(place), sum(&terms[place]));
+        let (adjoint, own) = (adjoint(place), sum(&terms[place], &real, p));
         let Some(own) = own else {
             continue;
         };
         sums.extend(quote!(let #adjoint = #own;));
-        if let Some(operation) = place.checked_sub(*inputs).map(|at| &operations[at]) {
-            for (operand, term) in passed(place, operation, p) {
-                terms[operand].push(term);
+        let Some(at) = place.checked_sub(*inputs) else {
+            continue;
+        };
+        let is_inside = |operand: usize| depth(operand) > depth(place);
+        for (operand, mut term) in passed(place, &operations[at], &is_inside, p) {
+            // What leaves a branch: there may be anything in one that is not taken.
+            if let Some(branch) = branches[at]
+                && depth(operand) < branch.depth
+            {
+                term.conditions.push(branch.condition);
             }
+            terms[operand].push(term);
         }
     }
     let numbers = (0..*inputs).map(|input| (name(input), number(input)));
     let numbers = numbers.map(|(name, input)| quote!(let #name = #x[#input];));
     let adjoints = (0..*inputs).map(|input| {
         if terms[input].is_empty() {
-            quote!(<#real as ::core::convert::From<::core::primitive::f64>>::from(0.0))
+            zero(&real)
         } else {
             adjoint(input).into_token_stream()
         }
@@ -100,6 +113,8 @@ pub(super) fn derivatives(
 /// What a use of a number passes to it.
 struct Term {
     is_negative: bool,
+    /// What is passed is 0 unless these hold.
+    conditions: Vec<usize>,
     /// A product, or an operand of one.
     tokens: TokenStream,
 }
@@ -108,6 +123,7 @@ impl Term {
     fn plus(tokens: TokenStream) -> Self {
         Self {
             is_negative: false,
+            conditions: Vec::new(),
             tokens,
         }
     }
@@ -115,37 +131,102 @@ impl Term {
     fn minus(tokens: TokenStream) -> Self {
         Self {
             is_negative: true,
-            tokens,
+            ..Self::plus(tokens)
         }
     }
 }
 
+fn zero(real: &Ident) -> TokenStream {
+    constant(&quote!(0.0), real)
+}
+
+/// Generates a number without derivatives.
+fn constant(value: &TokenStream, real: &Ident) -> TokenStream {
+    quote!(<#real as ::core::convert::From<::core::primitive::f64>>::from(#value))
+}
+
+/// An operand of a sum, and whether it is negative.
+type Signed = (bool, TokenStream);
+
 /// Returns the sum of some terms, if there are any.
-fn sum(terms: &[Term]) -> Option<TokenStream> {
-    let mut terms: Vec<&Term> = terms.iter().collect();
-    // A difference is one operation, a negated number one more.
-    terms.sort_by_key(|term| term.is_negative);
-    let (first, others) = terms.split_first()?;
-    let sign = |term: &Term| {
-        if term.is_negative {
-            quote!(-)
-        } else {
-            quote!(+)
+fn sum(terms: &[Term], real: &Ident, p: &TokenStream) -> Option<TokenStream> {
+    let mut sums: Vec<(&[usize], Vec<Signed>)> = vec![(&[], Vec::new())];
+    for term in terms {
+        let signed = (term.is_negative, term.tokens.clone());
+        let mut own = sums.iter_mut();
+        match own.find(|(conditions, _)| *conditions == term.conditions) {
+            Some((_, sum)) => sum.push(signed),
+            None => sums.push((&term.conditions, vec![signed])),
         }
-    };
-    let start = first.is_negative.then(|| quote!(-));
-    let (first, signs) = (&first.tokens, others.iter().map(|term| sign(term)));
-    let others = others.iter().map(|term| &term.tokens);
-    Some(quote!(#start #first #(#signs #others)*))
+    }
+    let sums = sums
+        .into_iter()
+        .flat_map(|(conditions, sum)| match conditions {
+            [] => sum,
+            conditions => {
+                let sum = difference(sum).unwrap_or_default();
+                let zero = zero(real);
+                let chosen = conditions.iter().fold(sum, |sum, condition| {
+                    let condition = name(*condition);
+                    quote!(#p::chosen(#condition, #sum, #zero))
+                });
+                vec![(false, chosen)]
+            }
+        });
+    difference(sums.collect())
+}
+
+/// Returns the sum of some operands, of which some are negative.
+fn difference(mut terms: Vec<Signed>) -> Option<TokenStream> {
+    // A difference is one operation, a negated number one more.
+    terms.sort_by_key(|(is_negative, _)| *is_negative);
+    let (first, others) = terms.split_first()?;
+    let others = others.iter().map(|(is_negative, term)| {
+        if *is_negative {
+            quote!(- #term)
+        } else {
+            quote!(+ #term)
+        }
+    });
+    let (is_negative, first) = first;
+    let sign = is_negative.then(|| quote!(-));
+    Some(quote!(#sign #first #(#others)*))
 }
 
 /// Generates an operation.
 fn result(place: usize, operation: &Operation, real: &Ident, p: &TokenStream) -> TokenStream {
     let name = name(place);
     match operation {
-        Operation::Constant(constant) => quote! {
-            let #name = <#real as ::core::convert::From<::core::primitive::f64>>::from(#constant);
-        },
+        Operation::Constant(value) => {
+            let value = constant(value, real);
+            quote!(let #name = #value;)
+        }
+        Operation::Condition(condition) => {
+            let condition = match condition {
+                Condition::Compared(operator, [left, right]) => {
+                    let (left, right) = (written(left), written(right));
+                    quote!(#left #operator #right)
+                }
+                Condition::Plain(condition) => condition.clone(),
+                Condition::Not(condition) => {
+                    let condition = self::name(*condition);
+                    quote!(!#condition)
+                }
+                Condition::Both(operator, [left, right]) => {
+                    let (left, right) = (self::name(*left), self::name(*right));
+                    quote!(#left #operator #right)
+                }
+            };
+            quote!(let #name = #condition;)
+        }
+        Operation::Chosen([condition, _], operands) => {
+            let condition = self::name(*condition);
+            let operands = operands.iter().map(|operand| match operand {
+                Operand::Number(_) => written(operand),
+                Operand::Plain(value) => constant(value, real),
+            });
+            quote!(let #name = #p::chosen(#condition, #(#operands),*);)
+        }
         Operation::Negated(number) => {
             let number = self::name(*number);
             quote!(let #name = -#number;)
@@ -179,11 +260,32 @@ fn result(place: usize, operation: &Operation, real: &Ident, p: &TokenStream) ->
     }
 }
 
-/// Returns what an operation passes to its operands, of the derivative with respect to its result.
-fn passed(place: usize, operation: &Operation, p: &TokenStream) -> Vec<(usize, Term)> {
+/// Returns what an operation passes to its operands, of the derivative with respect to its result. Those of a choice may be
+/// inside of its branches.
+fn passed(
+    place: usize,
+    operation: &Operation,
+    is_inside: &dyn Fn(usize) -> bool,
+    p: &TokenStream,
+) -> Vec<(usize, Term)> {
     let adjoint = adjoint(place);
     match operation {
-        Operation::Constant(_) => Vec::new(),
+        Operation::Constant(_) | Operation::Condition(_) => Vec::new(),
+        Operation::Chosen(conditions, operands) => {
+            let mut passed = Vec::new();
+            for (condition, operand) in conditions.iter().zip(operands) {
+                let Operand::Number(number) = operand else {
+                    continue;
+                };
+                let mut term = Term::plus(adjoint.to_token_stream());
+                // A branch passes nothing on by itself if it is not taken.
+                if !is_inside(*number) {
+                    term.conditions.push(*condition);
+                }
+                passed.push((*number, term));
+            }
+            passed
+        }
         Operation::Negated(number) => vec![(*number, Term::minus(quote!(#adjoint)))],
         Operation::Operator(operator, [left, right]) => {
             let mut passed = Vec::new();

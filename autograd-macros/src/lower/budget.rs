@@ -56,7 +56,10 @@ pub(super) fn is_small_in_reverse(reversed: &Reversed, elementwise: &Elementwise
     }
     let operations = reversed.operations.iter().map(|operation| match operation {
         Operation::Constant(_) => 0,
-        Operation::Negated(_) | Operation::Operator(..) => 1,
+        Operation::Negated(_)
+        | Operation::Operator(..)
+        | Operation::Chosen(..)
+        | Operation::Condition(_) => 1,
         Operation::Method(method, _) => of_method(method),
     });
     // The derivative of each has about two more.

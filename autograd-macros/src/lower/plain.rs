@@ -200,22 +200,54 @@ impl Plain {
     }
 
     pub(super) fn with(&self, operator: &BinOp, other: &Self) -> Option<Self> {
-        let ty = match (&self.ty, &other.ty) {
-            (Known::Whole(left), Known::Whole(right)) => {
-                return Self::whole(match operator {
-                    BinOp::Add(_) => left.checked_add(*right),
-                    BinOp::Sub(_) => left.checked_sub(*right),
-                    BinOp::Mul(_) => left.checked_mul(*right),
-                    BinOp::Div(_) => left.checked_div(*right),
-                    _ => left.checked_rem(*right),
-                }?);
-            }
-            (Known::Type(ty), _) | (_, Known::Type(ty)) => Some(peeled(ty)),
-            _ => None,
+        if let (Known::Whole(left), Known::Whole(right)) = (&self.ty, &other.ty) {
+            return Self::whole(match operator {
+                BinOp::Add(_) => left.checked_add(*right),
+                BinOp::Sub(_) => left.checked_sub(*right),
+                BinOp::Mul(_) => left.checked_mul(*right),
+                BinOp::Div(_) => left.checked_div(*right),
+                _ => left.checked_rem(*right),
+            }?);
+        }
+        let (left, right, ty) = self.beside(other)?;
+        Self::new(quote!((#left #operator #right)), ty)
+    }
+
+    /// Returns whether it is computed of constants alone: if that panics, the compiler says so.
+    pub(super) fn is_constant(&self) -> bool {
+        let mut is_constant = true;
+        for_each_word(self.tokens.clone(), &mut |word| {
+            is_constant &= word.to_string().chars().all(is_of_constants);
+        });
+        is_constant
+    }
+
+    /// Returns whether it is written as another one, of the same type.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let are_same = match (&self.ty, &other.ty) {
+            (Known::Whole(own), Known::Whole(other)) => return own == other,
+            (Known::Type(own), Known::Type(other)) => same(own, other),
+            (Known::Unknown, Known::Unknown) => true,
+            _ => false,
         };
-        let Some(ty) = ty else {
-            let (left, right) = (&self.tokens, &other.tokens);
-            return Self::new(quote!((#left #operator #right)), Known::Unknown);
+        are_same && self.tokens.to_string() == other.tokens.to_string()
+    }
+
+    /// Returns the comparison of two of one type.
+    pub(super) fn compared(&self, operator: &BinOp, other: &Self) -> Option<TokenStream> {
+        let is_reference = |ty: &Known| matches!(ty, Known::Type(ty) if !is_number(ty));
+        if is_reference(&self.ty) || is_reference(&other.ty) {
+            return None;
+        }
+        let (left, right, ty) = self.beside(other)?;
+        matches!(ty, Known::Type(_)).then(|| quote!((#left #operator #right)))
+    }
+
+    /// Returns two operands, which have one type.
+    fn beside(&self, other: &Self) -> Option<(TokenStream, TokenStream, Known)> {
+        let ty = match (&self.ty, &other.ty) {
+            (Known::Type(ty), _) | (_, Known::Type(ty)) => peeled(ty),
+            _ => return Some((self.tokens.clone(), other.tokens.clone(), Known::Unknown)),
         };
         if !is_number(ty) {
             return None;
@@ -224,9 +256,18 @@ impl Plain {
             Known::Type(own) => same(peeled(own), ty).then(|| plain.tokens.clone()),
             Known::Whole(_) | Known::Unknown => plain.of_type(ty),
         };
-        let (left, right) = (operand(self)?, operand(other)?);
-        Self::new(quote!((#left #operator #right)), Known::of(ty))
+        Some((operand(self)?, operand(other)?, Known::of(ty)))
     }
+
+    /// Returns whether it certainly is an `f64`: operators never panic then.
+    pub(super) fn is_float(&self) -> bool {
+        matches!(&self.ty, Known::Type(ty) if is_float(peeled(ty)))
+    }
+}
+
+/// Returns whether a letter is one of the name of a constant.
+pub(super) fn is_of_constants(letter: char) -> bool {
+    letter.is_uppercase() || letter.is_ascii_digit() || letter == '_'
 }
 
 /// Returns a type without its references.

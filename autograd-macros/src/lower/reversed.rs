@@ -2,25 +2,28 @@
 //!
 //! Dual numbers need a tangent for each number in each operation. In reverse, an operation is differentiated once, however
 //! many numbers there are. That works without a tape where the operations are known when the formula is compiled: it has
-//! operators and functions of numbers, rows and closures of its own, no loops that are not written out, and conditions on
-//! known whole numbers alone. Any other formula has no such derivatives. Nothing is reported here: of a formula with a
-//! mistake, the compiler reports it where the formula is used as it is written.
+//! operators and functions of numbers, rows and closures of its own, and no loops that are not written out. Any other
+//! formula has no such derivatives. Nothing is reported here: of a formula with a mistake, the compiler reports it where the
+//! formula is used as it is written.
+//!
+//! Of an `if`, both branches are computed, as vector code has to, and for each variable the number of one of them is chosen.
+//! A branch that is not taken may compute anything, such as NaN: it passes zeros to what is outside of it.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use proc_macro2::{Group, TokenStream};
 use quote::{ToTokens as _, quote};
 use syn::{
-    BinOp, Block, Expr, ExprBinary, ExprCall, ExprClosure, ExprIndex, ExprMethodCall, ExprPath,
-    Ident, Item, Lit, Local, Member, Pat, Stmt, Type, UnOp, parse_quote,
+    BinOp, Block, Expr, ExprBinary, ExprCall, ExprClosure, ExprIf, ExprIndex, ExprMethodCall,
+    ExprPath, Ident, Item, Lit, Local, Member, Pat, Stmt, Type, UnOp, parse_quote,
 };
 
-use super::plain::{Known, Plain, is_in};
+use super::plain::{Known, Plain, is_in, is_of_constants};
 use super::written_out::METHODS;
-use crate::model::{Elementwise, Operand, Operation, Reversed, Row};
+use crate::model::{Branch, Condition, Elementwise, Operand, Operation, Reversed, Row};
 use crate::spell::has_word;
-use crate::types::{peel, whole};
+use crate::types::{is_one_of, peel, whole};
 
 /// The most operations: no formula that is written by hand has more.
 const OPERATIONS: usize = 1024;
@@ -52,10 +55,13 @@ pub(super) fn reversed(body: &Group, elementwise: &Elementwise) -> Option<Revers
         elementwise,
         items: Vec::new(),
         operations: Vec::new(),
+        branches: Vec::new(),
         numbers: 0,
-        scopes: vec![HashMap::new()],
+        scopes: vec![BTreeMap::new()],
         depth: 0,
         closed: 0,
+        branch: None,
+        may_be_skipped: false,
     };
     for (name, row) in elementwise.inputs.iter().zip(&elementwise.rows) {
         let value = match row {
@@ -107,6 +113,7 @@ pub(super) fn reversed(body: &Group, elementwise: &Elementwise) -> Option<Revers
         items: run.items,
         inputs: run.numbers,
         operations: run.operations,
+        branches: run.branches,
         outputs: results,
     })
 }
@@ -118,9 +125,18 @@ enum Value {
     Number(usize),
     /// What has none: an `f64`, a whole number, a value of the function or a part of it.
     Plain(Plain),
+    Truth(Truth),
     Row(Vec<Self>),
     Tuple(Vec<Self>),
     Closure(Rc<Closure>),
+}
+
+/// A `bool`.
+#[derive(Clone, Copy)]
+enum Truth {
+    Known(bool),
+    /// That of an operation.
+    Noted(usize),
 }
 
 impl Value {
@@ -157,13 +173,14 @@ struct Closure {
 }
 
 /// Variables by their names, as [`name`] has them.
-type Scope = HashMap<String, Value>;
+type Scope = BTreeMap<String, Value>;
 
 struct Run<'a> {
     elementwise: &'a Elementwise,
     /// The constants and imports of the body.
     items: Vec<Item>,
     operations: Vec<Operation>,
+    branches: Vec<Option<Branch>>,
     /// The count of the inputs.
     numbers: usize,
     scopes: Vec<Scope>,
@@ -171,6 +188,10 @@ struct Run<'a> {
     depth: usize,
     /// The number of scopes that are around a closure which is called: it has a copy of their variables.
     closed: usize,
+    /// The branch that is run.
+    branch: Option<Branch>,
+    /// Whether what is run now may not be computed in the formula: then it must not panic.
+    may_be_skipped: bool,
 }
 
 impl Run<'_> {
@@ -187,15 +208,26 @@ impl Run<'_> {
 
     /// Notes an operation.
     fn operation(&mut self, operation: Operation) -> Option<Value> {
+        self.note(operation).map(Value::Number)
+    }
+
+    /// Notes an operation that has a `bool`.
+    fn noted(&mut self, condition: Condition) -> Option<Truth> {
+        self.note(Operation::Condition(condition)).map(Truth::Noted)
+    }
+
+    /// Returns the place of an operation.
+    fn note(&mut self, operation: Operation) -> Option<usize> {
         if self.operations.len() >= OPERATIONS {
             return None;
         }
         self.operations.push(operation);
-        Some(Value::Number(self.numbers + self.operations.len() - 1))
+        self.branches.push(self.branch);
+        Some(self.numbers + self.operations.len() - 1)
     }
 
     fn block(&mut self, block: &Block) -> Option<Value> {
-        self.scopes.push(HashMap::new());
+        self.scopes.push(BTreeMap::new());
         let value = self.statements(&block.stmts);
         self.scopes.pop();
         value
@@ -203,9 +235,22 @@ impl Run<'_> {
 
     fn statements(&mut self, statements: &[Stmt]) -> Option<Value> {
         let mut returned = Value::Tuple(Vec::new());
-        for statement in statements {
+        for (place, statement) in statements.iter().enumerate() {
             returned = Value::Tuple(Vec::new());
             match statement {
+                Stmt::Expr(Expr::If(choice), _) if self.scopes.len() == 2 && returns(choice) => {
+                    let rest = &statements[place + 1..];
+                    let mut then = choice.then_branch.clone();
+                    let Some(Stmt::Expr(Expr::Return(last), _)) = then.stmts.pop() else {
+                        return None;
+                    };
+                    then.stmts.push(Stmt::Expr(*last.expr?, None));
+                    return self.choice(
+                        &choice.cond,
+                        |run| run.block(&then),
+                        |run| run.statements(rest),
+                    );
+                }
                 Stmt::Local(local) => self.local(local)?,
                 Stmt::Expr(expression, None) => returned = self.value(expression)?,
                 Stmt::Expr(expression, Some(_)) => {
@@ -297,16 +342,18 @@ impl Run<'_> {
                 let operand = self.value(&unary.expr)?;
                 self.unary(unary.op, operand)
             }
-            Expr::Binary(binary) => self.operator(binary),
-            Expr::If(choice) => {
-                if self.condition(&choice.cond)? {
-                    return self.block(&choice.then_branch);
-                }
-                match &choice.else_branch {
-                    Some((_, otherwise)) => self.value(otherwise),
-                    None => Some(Value::Tuple(Vec::new())),
-                }
+            Expr::Binary(binary) if is_of_truth(binary.op) => {
+                self.condition(expression).map(Value::Truth)
             }
+            Expr::Binary(binary) => self.operator(binary),
+            Expr::If(choice) => self.choice(
+                &choice.cond,
+                |run| run.block(&choice.then_branch),
+                |run| match &choice.else_branch {
+                    Some((_, otherwise)) => run.value(otherwise),
+                    None => Some(Value::Tuple(Vec::new())),
+                },
+            ),
             Expr::Assign(assign) => {
                 let value = self.value(&assign.right)?;
                 self.assign(&assign.left, value)
@@ -342,22 +389,179 @@ impl Run<'_> {
         }
     }
 
-    /// Returns whether a condition on whole numbers is true, if they are known.
-    fn condition(&mut self, condition: &Expr) -> Option<bool> {
-        let Expr::Binary(binary) = condition else {
+    /// Runs the branches of an `if` that may be taken.
+    fn choice(
+        &mut self,
+        condition: &Expr,
+        then: impl FnOnce(&mut Self) -> Option<Value>,
+        otherwise: impl FnOnce(&mut Self) -> Option<Value>,
+    ) -> Option<Value> {
+        let condition = match self.condition(condition)? {
+            Truth::Known(true) => return then(self),
+            Truth::Known(false) => return otherwise(self),
+            Truth::Noted(condition) => condition,
+        };
+        let Truth::Noted(opposite) = self.noted(Condition::Not(condition))? else {
             return None;
         };
-        let left = whole_number(&self.value(&binary.left)?)?;
-        let right = whole_number(&self.value(&binary.right)?)?;
-        Some(match binary.op {
-            BinOp::Eq(_) => left == right,
-            BinOp::Ne(_) => left != right,
-            BinOp::Lt(_) => left < right,
-            BinOp::Le(_) => left <= right,
-            BinOp::Gt(_) => left > right,
-            BinOp::Ge(_) => left >= right,
-            _ => return None,
-        })
+        let before = self.scopes.clone();
+        let first = self.in_branch(condition, then)?;
+        let of_first = std::mem::replace(&mut self.scopes, before);
+        let second = self.in_branch(opposite, otherwise)?;
+        let conditions = [condition, opposite];
+        let mut scopes = std::mem::take(&mut self.scopes);
+        for (scope, of_first) in scopes.iter_mut().zip(of_first) {
+            for (name, first) in of_first {
+                let second = scope.get_mut(&name)?;
+                *second = self.chosen(conditions, first, second.clone())?;
+            }
+        }
+        self.scopes = scopes;
+        self.chosen(conditions, first, second)
+    }
+
+    fn in_branch(
+        &mut self,
+        own: usize,
+        run: impl FnOnce(&mut Self) -> Option<Value>,
+    ) -> Option<Value> {
+        let around = (self.branch, self.may_be_skipped);
+        let condition = match self.branch {
+            None => own,
+            Some(outer) => {
+                let both = Condition::Both(parse_quote!(&), [outer.condition, own]);
+                self.note(Operation::Condition(both))?
+            }
+        };
+        let depth = 1 + self.branch.map_or(0, |outer| outer.depth);
+        self.branch = Some(Branch { condition, depth });
+        self.may_be_skipped = true;
+        let value = run(self);
+        (self.branch, self.may_be_skipped) = around;
+        value
+    }
+
+    /// Returns what is chosen of two branches, if they have values of one kind.
+    fn chosen(&mut self, conditions: [usize; 2], first: Value, second: Value) -> Option<Value> {
+        match (first, second) {
+            (Value::Number(first), Value::Number(second)) if first == second => {
+                Some(Value::Number(first))
+            }
+            (Value::Plain(first), Value::Plain(second)) if first.is_same(&second) => {
+                Some(Value::Plain(first))
+            }
+            (Value::Truth(Truth::Noted(first)), Value::Truth(Truth::Noted(second)))
+                if first == second =>
+            {
+                Some(Value::Truth(Truth::Noted(first)))
+            }
+            (Value::Truth(Truth::Known(first)), Value::Truth(Truth::Known(second)))
+                if first == second =>
+            {
+                Some(Value::Truth(Truth::Known(first)))
+            }
+            (Value::Closure(first), Value::Closure(second)) if Rc::ptr_eq(&first, &second) => {
+                Some(Value::Closure(first))
+            }
+            (
+                first @ (Value::Number(_) | Value::Plain(_)),
+                second @ (Value::Number(_) | Value::Plain(_)),
+            ) => {
+                let operands = [operand(first)?, operand(second)?];
+                self.operation(Operation::Chosen(conditions, operands))
+            }
+            (Value::Row(first), Value::Row(second)) => {
+                self.each_chosen(conditions, first, second).map(Value::Row)
+            }
+            (Value::Tuple(first), Value::Tuple(second)) => {
+                let values = self.each_chosen(conditions, first, second);
+                values.map(Value::Tuple)
+            }
+            _ => None,
+        }
+    }
+
+    fn each_chosen(
+        &mut self,
+        conditions: [usize; 2],
+        first: Vec<Value>,
+        second: Vec<Value>,
+    ) -> Option<Vec<Value>> {
+        if first.len() != second.len() {
+            return None;
+        }
+        let pairs = first.into_iter().zip(second);
+        pairs
+            .map(|(first, second)| self.chosen(conditions, first, second))
+            .collect()
+    }
+
+    fn condition(&mut self, condition: &Expr) -> Option<Truth> {
+        match condition {
+            Expr::Paren(inner) => self.condition(&inner.expr),
+            Expr::Group(inner) => self.condition(&inner.expr),
+            Expr::Binary(binary) => match binary.op {
+                BinOp::And(_) => self.both(binary, false, &parse_quote!(&)),
+                BinOp::Or(_) => self.both(binary, true, &parse_quote!(|)),
+                operator => {
+                    let (left, right) = (self.value(&binary.left)?, self.value(&binary.right)?);
+                    self.compared(operator, left, right)
+                }
+            },
+            other => match self.value(other)? {
+                Value::Truth(truth) => Some(truth),
+                Value::Plain(plain) => {
+                    let plain = plain.of_type(&parse_quote!(bool))?;
+                    self.noted(Condition::Plain(plain))
+                }
+                _ => None,
+            },
+        }
+    }
+
+    /// Runs `&&` or `||`, of which one side decides if it is `decisive`.
+    fn both(&mut self, binary: &ExprBinary, decisive: bool, operator: &BinOp) -> Option<Truth> {
+        let left = self.condition(&binary.left)?;
+        if matches!(left, Truth::Known(left) if left == decisive) {
+            return Some(left);
+        }
+        let around = std::mem::replace(&mut self.may_be_skipped, true);
+        let right = self.condition(&binary.right);
+        self.may_be_skipped = around;
+        match (left, right?) {
+            (Truth::Noted(left), Truth::Noted(right)) => {
+                self.noted(Condition::Both(*operator, [left, right]))
+            }
+            (Truth::Noted(_), Truth::Known(right)) if right != decisive => Some(left),
+            (_, right) => Some(right),
+        }
+    }
+
+    fn compared(&mut self, operator: BinOp, left: Value, right: Value) -> Option<Truth> {
+        if let (Some(left), Some(right)) = (whole_number(&left), whole_number(&right)) {
+            return Some(Truth::Known(match operator {
+                BinOp::Eq(_) => left == right,
+                BinOp::Ne(_) => left != right,
+                BinOp::Lt(_) => left < right,
+                BinOp::Le(_) => left <= right,
+                BinOp::Gt(_) => left > right,
+                BinOp::Ge(_) => left >= right,
+                _ => return None,
+            }));
+        }
+        match (&left, &right) {
+            _ if !is_of_truth(operator) => None,
+            (Value::Plain(left), Value::Plain(right)) => {
+                let compared = left.compared(&operator, right)?;
+                self.noted(Condition::Plain(compared))
+            }
+            // No `f64` is compared with a number: that is an error of the compiler.
+            (Value::Number(_), Value::Number(_) | Value::Plain(_)) => {
+                let operands = [operand(left)?, operand(right)?];
+                self.noted(Condition::Compared(operator, operands))
+            }
+            _ => None,
+        }
     }
 
     fn values<'e>(&mut self, expressions: impl Iterator<Item = &'e Expr>) -> Option<Vec<Value>> {
@@ -385,6 +589,7 @@ impl Run<'_> {
                 values.iter().all(has_its)
             }
             (Value::Number(_), ty) => self.has_number(ty),
+            (Value::Truth(_), ty) => is_one_of(ty, &["bool"]),
             _ => false,
         }
     }
@@ -401,6 +606,7 @@ impl Run<'_> {
             Lit::Float(number) if number.suffix() != "f32" => {
                 plain(literal.to_token_stream(), Known::float())
             }
+            Lit::Bool(known) => Some(Value::Truth(Truth::Known(known.value))),
             Lit::Int(number) => {
                 let count = number.base10_parse().ok()?;
                 let ty: Option<Type> = match number.suffix() {
@@ -451,7 +657,20 @@ impl Run<'_> {
     fn unary(&mut self, operator: UnOp, operand: Value) -> Option<Value> {
         match (operator, operand) {
             (UnOp::Neg(_), Value::Number(number)) => self.operation(Operation::Negated(number)),
-            (UnOp::Neg(_), Value::Plain(plain)) => plain.negated().map(Value::Plain),
+            (UnOp::Neg(_), Value::Plain(plain)) if self.never_panics(&plain) => {
+                plain.negated().map(Value::Plain)
+            }
+            (UnOp::Not(_), Value::Truth(Truth::Known(known))) => {
+                Some(Value::Truth(Truth::Known(!known)))
+            }
+            (UnOp::Not(_), Value::Truth(Truth::Noted(condition))) => {
+                self.noted(Condition::Not(condition)).map(Value::Truth)
+            }
+            (UnOp::Not(_), Value::Plain(plain)) => {
+                let plain = plain.of_type(&parse_quote!(bool))?;
+                let opposite = self.noted(Condition::Plain(quote!((!#plain))))?;
+                Some(Value::Truth(opposite))
+            }
             (UnOp::Deref(_), Value::Plain(plain)) => plain.target().map(Value::Plain),
             (UnOp::Deref(_), value) => Some(value),
             _ => None,
@@ -468,7 +687,8 @@ impl Run<'_> {
         }
         match (&left, &right) {
             (Value::Plain(left), Value::Plain(right)) => {
-                left.with(operator, right).map(Value::Plain)
+                let result = left.with(operator, right)?;
+                self.never_panics(&result).then_some(Value::Plain(result))
             }
             (Value::Number(_) | Value::Plain(_), Value::Number(_) | Value::Plain(_))
                 if is_of_numbers =>
@@ -515,9 +735,16 @@ impl Run<'_> {
                 let place = usize::try_from(whole_number(&place)?).ok()?;
                 row.into_iter().nth(place)
             }
+            (Value::Plain(_), Value::Plain(_)) if self.may_be_skipped => None,
             (Value::Plain(list), Value::Plain(place)) => list.entry(&place).map(Value::Plain),
             _ => None,
         }
+    }
+
+    /// Returns whether what is computed, of some type, panics never where the formula may not compute it.
+    fn never_panics(&self, result: &Plain) -> bool {
+        let is_known = result.is_float() || result.whole_number().is_some();
+        !self.may_be_skipped || is_known || result.is_constant()
     }
 
     fn method(&mut self, call: &ExprMethodCall) -> Option<Value> {
@@ -543,6 +770,10 @@ impl Run<'_> {
             }
         });
         if let Value::Plain(receiver) = &receiver {
+            // With bounds in another order, that of `f64` panics.
+            if self.may_be_skipped && method == "clamp" {
+                return None;
+            }
             let arguments: Option<Vec<_>> = arguments.map(|argument| plain_of(argument?)).collect();
             let (of, arguments) = (receiver.receiver()?, arguments?);
             return plain(quote!((#of.#method(#(#arguments),*))), receiver.ty.clone());
@@ -579,7 +810,10 @@ impl Run<'_> {
         }
         let first = arguments.next()?;
         if text == format!("{number}::from") {
-            return self.operation(Operation::Constant(plain_of(operand(first)?)?));
+            return match operand(first)? {
+                Operand::Number(number) => Some(Value::Number(number)),
+                Operand::Plain(plain) => self.operation(Operation::Constant(plain)),
+            };
         }
         let function = text.strip_prefix("f64::")?;
         if function == "from" {
@@ -592,7 +826,8 @@ impl Run<'_> {
                 .then(|| number.converted().map(Value::Plain))?;
         }
         let names = METHODS.get(arguments.len())?;
-        if !names.contains(&function) || function == "powi" {
+        let may_panic = self.may_be_skipped && function == "clamp";
+        if !names.contains(&function) || function == "powi" || may_panic {
             return None;
         }
         let arguments = std::iter::once(first).chain(arguments);
@@ -609,7 +844,7 @@ impl Run<'_> {
         if written.asyncness.is_some() || has_word(written.body.to_token_stream(), "return") {
             return None;
         }
-        scopes.push(HashMap::new());
+        scopes.push(BTreeMap::new());
         let around = (std::mem::replace(&mut self.scopes, scopes), self.closed);
         self.closed = self.scopes.len() - 1;
         let value = self
@@ -674,8 +909,25 @@ fn assigned(operator: &BinOp) -> Option<BinOp> {
     syn::parse2(operator).ok()
 }
 
-fn is_of_constants(letter: char) -> bool {
-    letter.is_uppercase() || letter.is_ascii_digit() || letter == '_'
+/// Returns whether an operator has a `bool`.
+fn is_of_truth(operator: BinOp) -> bool {
+    matches!(
+        operator,
+        BinOp::And(_)
+            | BinOp::Or(_)
+            | BinOp::Eq(_)
+            | BinOp::Ne(_)
+            | BinOp::Lt(_)
+            | BinOp::Le(_)
+            | BinOp::Gt(_)
+            | BinOp::Ge(_)
+    )
+}
+
+/// Returns whether an `if` without an `else` leaves the body at its end.
+fn returns(choice: &ExprIf) -> bool {
+    let last = choice.then_branch.stmts.last();
+    choice.else_branch.is_none() && matches!(last, Some(Stmt::Expr(Expr::Return(_), _)))
 }
 
 #[cfg(test)]
@@ -696,7 +948,9 @@ mod tests {
         };
         let operations = reversed.operations.iter();
         let texts = operations.map(|operation| match operation {
-            Operation::Constant(tokens) => format!("`{tokens}`"),
+            Operation::Constant(tokens) | Operation::Condition(Condition::Plain(tokens)) => {
+                format!("`{tokens}`")
+            }
             Operation::Negated(number) => format!("- {number}"),
             Operation::Operator(operator, [left, right]) => {
                 format!(
@@ -710,7 +964,27 @@ mod tests {
                 let operands: Vec<String> = operands.iter().map(shown).collect();
                 format!("{method} {}", operands.join(" "))
             }
+            Operation::Chosen([condition, _], [first, second]) => {
+                format!("{condition} ? {} : {}", shown(first), shown(second))
+            }
+            Operation::Condition(Condition::Compared(operator, [left, right])) => format!(
+                "{} {} {}",
+                shown(left),
+                operator.to_token_stream(),
+                shown(right)
+            ),
+            Operation::Condition(Condition::Not(condition)) => format!("! {condition}"),
+            Operation::Condition(Condition::Both(operator, [left, right])) => {
+                format!("{left} {} {right}", operator.to_token_stream())
+            }
         });
+        // In brackets, how many branches are around.
+        let texts = texts
+            .zip(&reversed.branches)
+            .map(|(text, branch)| match branch {
+                None => text,
+                Some(Branch { condition, depth }) => format!("[{condition}, {depth}] {text}"),
+            });
         let mut texts: Vec<String> = texts.collect();
         assert_eq!(reversed.inputs, 3);
         texts.push(reversed.outputs[0].to_string());
@@ -818,9 +1092,69 @@ mod tests {
     }
 
     #[test]
+    fn both_branches_are_run() {
+        for (body, expected) in [
+            (
+                quote!(if x[0] > 0.0 { x[0] } else { x[1] }),
+                "0 > `0.0`; ! 3; 3 ? 0 : 1; 5",
+            ),
+            (
+                quote!(if x[0] > x[1] { x[0].exp() } else { 2.0 * x[1] }),
+                "0 > 1; ! 3; [3, 1] exp 0; [4, 1] `2.0` * 1; 3 ? 5 : 6; 7",
+            ),
+            (
+                quote!(let mut y = x[2]; if x[0] <= 0.0 { y = y * x[1]; } y),
+                "0 <= `0.0`; ! 3; [3, 1] 2 * 1; 3 ? 5 : 2; 6",
+            ),
+            (
+                quote!(let mut y = x; if x[0] <= 0.0 { y[1] += 1.0; } y[1] + y[2]),
+                "0 <= `0.0`; ! 3; [3, 1] 1 + `1.0`; 3 ? 5 : 1; 6 + 2; 7",
+            ),
+            (
+                quote!(if x[0] > 0.0 { return T::from(1.0); } let y = -x[1]; y),
+                "0 > `0.0`; ! 3; [3, 1] `1.0`; [4, 1] - 1; 3 ? 5 : 6; 7",
+            ),
+            (
+                quote!(if x[0] > 0.0 {
+                    x[0]
+                } else if x[1] > 0.0 {
+                    x[1]
+                } else {
+                    x[2]
+                }),
+                "0 > `0.0`; ! 3; [4, 1] 1 > `0.0`; [4, 1] ! 5; [4, 1] 4 & 5; [4, 1] 4 & 6; [4, 1] 5 ? 1 : 2; \
+                 3 ? 0 : 9; 10",
+            ),
+            (
+                quote!(let near = x[0] < 1.0 && !(x[1] >= width) || width == 2.0; if near { x[0] } else { x[1] }),
+                "0 < `1.0`; 1 >= `width`; ! 4; 3 & 5; `(width == 2.0)`; 6 | 7; ! 8; 8 ? 0 : 1; 10",
+            ),
+            (
+                quote!(let (a, k) = if x[0] > 0.0 { (x[0], 1.0) } else { (x[0], 2.0) }; a * k),
+                "0 > `0.0`; ! 3; 3 ? `1.0` : `2.0`; 0 * 5; 6",
+            ),
+            (quote!(if true && 1 < 2 { x[0] } else { x[1] }), "0"),
+            (
+                quote!(if x[0] > 0.0 {
+                    x[0] * (A * B)
+                } else {
+                    x[0] * (width - 1.0)
+                }),
+                "0 > `0.0`; ! 3; [3, 1] 0 * `__p::known::<::core::primitive::f64,_>(&(A*B))`; \
+                 [4, 1] 0 * `(width-1.0)`; 3 ? 5 : 6; 7",
+            ),
+        ] {
+            assert_eq!(
+                operations(body.clone()).as_deref(),
+                Some(expected),
+                "{body}"
+            );
+        }
+    }
+
+    #[test]
     fn other_formulas_have_none() {
         for body in [
-            quote!(if x[0] > 0.0 { x[0] } else { x[1] }),
             quote!(for k in 0..3 { sum += x[k]; } x[0]),
             quote!(cdf(x[0])),
             quote!(x[0].turned()),
@@ -838,7 +1172,22 @@ mod tests {
             quote!(assert!(width > 0.0); x[0]),
             quote!(let mut n = x[0]; let mut add = |z| n = n + z; add(x[1]); n),
             quote!(let Some(y) = x[0] else { return x[0] }; y),
-            quote!(T::from(x[0])),
+            quote!(if x[0] > 0 { x[0] } else { x[1] }),
+            quote!(if 0.0 < x[0] { x[0] } else { x[1] }),
+            quote!(if x[0] > 0.0 { return x[0] } else { x[1] }),
+            quote!(if x[0] { x[0] } else { x[1] }),
+            quote!(if let true = x[0] > 0.0 { x[0] } else { x[1] }),
+            quote!(let n = if x[0] > 0.0 { 1 } else { 2 }; x[n]),
+            quote!(let n: usize = 3; if x[0] > 0.0 { x[0] * ((n - width as usize) as f64) } else { x[1] }),
+            quote!(if x[0] > 0.0 { x[0] * HEIGHTS[3] } else { x[1] }),
+            quote!(if x[0] > 0.0 {
+                x[0] * width.clamp(0.0, LIMIT)
+            } else {
+                x[1]
+            }),
+            quote!(if x[0] > 0.0 { x[0] } else { panic!() }),
+            quote!(let f = |a: T| a; let g = if x[0] > 0.0 { |a: T| -a } else { f }; g(x[0])),
+            quote!(let n: f64 = if x[0] > 0.0 { 1.0 } else { 2.0 }; x[0] * n),
             quote!(x[0] * 2.0f32),
             quote!(let one: f32 = 1.0; x[0] * (one as f64)),
             quote!(let half: f64 = 1; x[0] * half),

@@ -71,8 +71,19 @@ pub(crate) struct Reversed {
     /// The count of its inputs, as numbers: they are numbered before the results of the operations.
     pub(crate) inputs: usize,
     pub(crate) operations: Vec<Operation>,
+    /// For each operation, the branch that it is in, if it is in one.
+    pub(crate) branches: Vec<Option<Branch>>,
     /// The numbers that it returns.
     pub(crate) outputs: Vec<usize>,
+}
+
+/// A branch of an `if`: all branches are computed, and those that are not taken pass nothing on.
+#[derive(Clone, Copy)]
+pub(crate) struct Branch {
+    /// The condition under which it is taken, and all that are around it.
+    pub(crate) condition: usize,
+    /// The number of branches around it, and itself.
+    pub(crate) depth: usize,
 }
 
 /// An operation of a formula.
@@ -83,6 +94,19 @@ pub(crate) enum Operation {
     Operator(BinOp, [Operand; 2]),
     /// A method of a number.
     Method(Ident, Vec<Operand>),
+    /// What an `if` returns, whose two branches are taken under these conditions.
+    Chosen([usize; 2], [Operand; 2]),
+    Condition(Condition),
+}
+
+/// An operation that has a `bool`.
+pub(crate) enum Condition {
+    Compared(BinOp, [Operand; 2]),
+    /// One without numbers.
+    Plain(TokenStream),
+    Not(usize),
+    /// `&` or `|`.
+    Both(BinOp, [usize; 2]),
 }
 
 /// What an operation is done with.

@@ -91,6 +91,10 @@ impl<T: Element> sealed::Sealed for Recorded<T> {
         if is_zero { Self::from(0.0) } else { self }
     }
 
+    fn chosen(is_first: bool, first: Self, second: Self) -> Self {
+        if is_first { first } else { second }
+    }
+
     // Not a branch: lanes with and without the tangent are replayed together.
     fn pulled(self, slope: Self) -> Self {
         Self::operation([self, slope], || Kind::Pulled, |[x, y]| pulled(x, y))
