@@ -48,7 +48,7 @@ impl<T: Element, D: Dimension> Linear<T, D> {
         );
         assert!(
             bias.is_none_or(|bias| bias.len() == outputs),
-            "linear with weights of shape {:?} and a bias of shape {:?}: their first lengths differ",
+            "linear with weights of shape {:?} and a bias of shape [{}]: their first lengths differ",
             weight.shape(),
             bias.map_or(0, |bias| bias.len())
         );

@@ -174,7 +174,11 @@ pub fn sum_to<T: Element, D: Dimension, E: Dimension>(
             .zip(shape)
             .all(|(&from, &to)| from == to || to == 1)
     });
-    assert!(fits, "shape {:?} is not {shape:?} broadcast", x.shape());
+    assert!(
+        fits,
+        "sum_to of a tensor of shape {:?} to {shape:?}: the lengths do not fit",
+        x.shape()
+    );
     let extra = extra.unwrap_or(0);
     let mut rest: ArrayViewD<'_, T> = x.view().into_dyn();
     let mut owned;
@@ -258,7 +262,9 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "shape [2, 3, 4] is not [2, 4] broadcast")]
+    #[should_panic(
+        expected = "sum_to of a tensor of shape [2, 3, 4] to [2, 4]: the lengths do not fit"
+    )]
     fn a_shape_that_does_not_fit_is_refused() {
         sum_to::<_, _, Ix2>(&counting([2, 3, 4]).view(), &[2, 4]);
     }
