@@ -186,10 +186,13 @@ impl<T: Element, D: Order, const I: usize, const S: usize> Derivatives<T, D, I, 
     #[expect(clippy::unnecessary_box_returns, reason = "it does not fit the stack")]
     fn zeros() -> Box<Self> {
         let mut room = Box::<Self>::new_uninit();
-        // SAFETY: it has arrays of floats alone, or of room for them, which are zeros or anything where all bytes are 0.
+        let fields = room.as_mut_ptr();
+        // SAFETY: the fields are arrays of floats, which are zeros where all bytes are 0, and of room for floats, where there
+        // may be anything.
         #[expect(unsafe_code, reason = "see above")]
         unsafe {
-            room.as_mut_ptr().write_bytes(0, 1);
+            (&raw mut (*fields).adjoints).write_bytes(0, 1);
+            (&raw mut (*fields).of_shared).write_bytes(0, 1);
             room.assume_init()
         }
     }

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-use super::lanes::{Lanes, Rows, block, block_mut, replace};
+use super::lanes::{Lanes, Rows, block, block_mut, copy_lanes, replace};
 use super::replays::Replays;
 use super::source::Stream;
 use crate::element::Element;
@@ -85,13 +85,12 @@ where
         let mut results = D::filled([[MaybeUninit::uninit(); BLOCK]; O]);
         for (index, step) in run.steps.clone().enumerate() {
             if !run.trail.is_empty() {
-                let rows = run.trail.chunks_exact_mut(lanes.padded);
-                let mut rows = rows.skip(index * D::COUNT * S);
+                let mut rows = &mut run.trail[index * D::COUNT * S * lanes.padded..];
                 for component in 0..D::COUNT {
                     for state in 0..S {
-                        if let Some(row) = rows.next() {
-                            row.copy_from_slice(&states.as_ref()[component][state][..lanes.padded]);
-                        }
+                        let row;
+                        (row, rows) = rows.split_at_mut(lanes.padded);
+                        copy_lanes(&states.as_ref()[component][state][..lanes.padded], row);
                     }
                 }
             }

@@ -46,6 +46,11 @@ impl Lanes {
     /// Copies a block to a row of a result.
     #[inline(always)]
     pub(super) fn copy<T: Copy>(self, block: &Block<T>, rows: &mut Rows<'_, T>, row: usize) {
+        if self.length == 1 {
+            // Alone, it would take longer to find out how its row is laid out.
+            rows[[row, 0]] = block[0];
+            return;
+        }
         let mut row = rows.index_axis_mut(Axis(0), row);
         match row.as_slice_mut() {
             Some(slice) => match slice.first_chunk_mut() {
@@ -60,6 +65,15 @@ impl Lanes {
                 }
             }
         }
+    }
+}
+
+/// Copies the lanes of a block: of one, without a call.
+#[inline(always)]
+pub(super) fn copy_lanes<T: Copy>(lanes: &[T], row: &mut [T]) {
+    match (lanes, &mut *row) {
+        ([lane], [element]) => *element = *lane,
+        (lanes, row) => row.copy_from_slice(lanes),
     }
 }
 

@@ -11,7 +11,7 @@ use super::forward::Forward;
 use super::lanes::{Lanes, Rows};
 use super::recurrence::Recurrence;
 use super::replays::Replays;
-use super::segments::{CHUNK, chunks, segment, segments};
+use super::segments::{CHUNK, CHUNK_OF_FEW, chunks, segment, segments};
 use super::source::{Source, Stream};
 use crate::element::Element;
 use crate::elementwise::Item;
@@ -96,11 +96,24 @@ impl Block {
             let block = Self {
                 start,
                 length,
-                padded: length.next_multiple_of(LANES),
+                padded: match length {
+                    // One or two are computed as they are: that takes less time than the lanes of registers do.
+                    ..=2 => length,
+                    _ => length.next_multiple_of(LANES),
+                },
             };
             start += length;
             Some(block)
         })
+    }
+
+    /// Returns the steps that loops compute at a time. Of few lanes, many steps fit the cache.
+    fn chunk(self) -> usize {
+        if self.padded < LANES {
+            CHUNK_OF_FEW
+        } else {
+            CHUNK
+        }
     }
 
     fn size(self) -> [usize; 2] {
@@ -302,7 +315,11 @@ impl<T: Element> Pass<'_, T> {
             }
             // A replay reads a few lanes of all steps, and then the next: of rows that are far apart, the processor does not
             // expect that.
-            let room = source.room(CHUNK.min(self.recurrence.steps), block.size(), is_replayed);
+            let room = source.room(
+                block.chunk().min(self.recurrence.steps),
+                block.size(),
+                is_replayed,
+            );
             buffer.resize(room, T::zero());
             let lanes = self.recurrence.lanes;
             source.rows(steps.clone(), block.start, block.size(), lanes, buffer)
@@ -328,7 +345,7 @@ impl<T: Element> Pass<'_, T> {
                     save(&state[..block.padded]);
                 }
             }
-            for steps in chunks(&steps) {
+            for steps in chunks(&steps, block.chunk()) {
                 let inputs = &mut buffers.inputs;
                 let inputs = self.streams(&self.inputs, &steps, block, inputs, is_replayed);
                 let steps = Forward {
@@ -380,7 +397,7 @@ impl<T: Element> Pass<'_, T> {
             };
             self.again(&steps, block, buffers, &mut states);
             of_segment.fill(T::zero());
-            for chunk in chunks(&steps).rev() {
+            for chunk in chunks(&steps, block.chunk()).rev() {
                 of_chunk.fill(T::zero());
                 let first = (chunk.start - steps.start) * self.states() * block.padded;
                 let trail = &buffers.trail[first..];
@@ -407,9 +424,9 @@ impl<T: Element> Pass<'_, T> {
                     replays: &mut buffers.replays,
                 };
                 self.recurrence.loops.backward_steps(self.order, steps);
-                add(&mut of_segment, &of_chunk);
+                add(&mut of_segment, &of_chunk, block.padded);
             }
-            add(&mut of_shared, &of_segment);
+            add(&mut of_shared, &of_segment, block.padded);
         }
         write(&adjoints, &mut results.of_states);
         write(&of_shared, &mut results.of_shared);
@@ -433,7 +450,7 @@ impl<T: Element> Pass<'_, T> {
         let [is_replayed, _] = self.recurrence.loops.are_replayed();
         let mut results = Vec::new();
         results.resize_with(self.components * counts.outputs, || None);
-        for chunk in chunks(steps) {
+        for chunk in chunks(steps, block.chunk()) {
             let inputs = &mut buffers.inputs;
             let inputs = self.streams(&self.inputs, &chunk, block, inputs, is_replayed);
             let trail = &mut buffers.trail[(chunk.start - steps.start) * row..];
@@ -492,8 +509,12 @@ fn write<T: Copy>(blocks: &[T], results: &mut [Option<Rows<'_, T>>]) {
     }
 }
 
-fn add<T: Element>(sums: &mut [T], terms: &[T]) {
-    for (sum, term) in sums.iter_mut().zip(terms) {
-        *sum += *term;
+/// Adds the first lanes of blocks.
+fn add<T: Element>(sums: &mut [T], terms: &[T], lanes: usize) {
+    let blocks = sums.chunks_exact_mut(BLOCK).zip(terms.chunks_exact(BLOCK));
+    for (sums, terms) in blocks {
+        for (sum, term) in sums[..lanes].iter_mut().zip(&terms[..lanes]) {
+            *sum += *term;
+        }
     }
 }

@@ -11,6 +11,9 @@ use crate::memory;
 /// The most steps that loops compute at a time: the inputs that are copied for them stay in the cache.
 pub(super) const CHUNK: usize = 32;
 
+/// The same of one or two lanes.
+pub(super) const CHUNK_OF_FEW: usize = 1024;
+
 /// The states before the first step of each segment but the first one.
 #[doc(hidden)]
 #[derive(Debug)]
@@ -60,10 +63,11 @@ pub(super) fn segments(
 /// Returns the steps that loops compute at a time.
 pub(super) fn chunks(
     steps: &Range<usize>,
+    length: usize,
 ) -> impl DoubleEndedIterator<Item = Range<usize>> + use<> {
     let (start, end) = (steps.start, steps.end);
-    (0..steps.len().div_ceil(CHUNK)).map(move |index| {
-        let start = start + index * CHUNK;
-        start..end.min(start + CHUNK)
+    (0..steps.len().div_ceil(length)).map(move |index| {
+        let start = start + index * length;
+        start..end.min(start + length)
     })
 }
