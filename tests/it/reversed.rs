@@ -208,11 +208,11 @@ fn within_reach<T: Real>(#[row] x: [T; 3], #[column] y: [T; 3]) -> T {
 #[custom_function(scan, outputs(last, size, error), gradcheck(x = [3], p = [3] in 0.5..1.5, z = [6, 3], r = [3] in 0.5..1.5))]
 fn filtered<T: Real>(#[state] x: T, #[state] p: T, #[step] z: T, r: T) -> (T, T, T) {
     let p = p + 0.1;
-    if z < 1.0 {
-        let gain = p / (p + r);
-        return (x + gain * (z - x), p * (1.0 - gain), (z - x) * gain);
+    if z.is_nan() || z > 1.0 {
+        return (x, p, T::from(0.0));
     }
-    (x, p, T::from(0.0))
+    let gain = p / (p + r);
+    (x + gain * (z - x), p * (1.0 - gain), (z - x) * gain)
 }
 
 #[test]

@@ -124,6 +124,23 @@ pub trait Real:
     #[must_use]
     fn round_ties_even(self) -> Self;
 
+    /// Returns whether the number is NaN, such as one that is missing in data.
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// fn known<T: Real>(x: T, otherwise: T) -> T {
+    ///     if x.is_nan() { otherwise } else { x }
+    /// }
+    /// assert_eq!(known(f64::NAN, 2.0), 2.0);
+    /// ```
+    #[must_use]
+    #[inline(always)]
+    #[expect(clippy::eq_op, reason = "NaN alone differs from itself")]
+    fn is_nan(self) -> bool {
+        self != self
+    }
+
     /// Returns x as a constant, with the derivative 0 of every order.
     ///
     /// A number with a derivative of another: its value is exactly that of `hard`, its derivative that of `soft`.

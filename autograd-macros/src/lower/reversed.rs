@@ -754,6 +754,9 @@ impl Run<'_> {
         let receiver = self.value(&call.receiver)?;
         let arguments = self.values(call.args.iter())?;
         let method = &call.method;
+        if method == "is_nan" && arguments.is_empty() {
+            return self.is_nan(receiver);
+        }
         if !METHODS
             .get(arguments.len())?
             .iter()
@@ -785,6 +788,21 @@ impl Run<'_> {
             .chain(arguments)
             .collect();
         self.operation(Operation::Method(method.clone(), operands?))
+    }
+
+    fn is_nan(&mut self, number: Value) -> Option<Value> {
+        let condition = match number {
+            Value::Plain(plain) => {
+                let of = plain.receiver()?;
+                Condition::Plain(quote!((#of.is_nan())))
+            }
+            Value::Number(number) => {
+                let operands = [Operand::Number(number), Operand::Number(number)];
+                Condition::Compared(parse_quote!(!=), operands)
+            }
+            _ => return None,
+        };
+        self.noted(condition).map(Value::Truth)
     }
 
     fn call(&mut self, call: &ExprCall) -> Option<Value> {
