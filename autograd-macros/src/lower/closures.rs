@@ -119,7 +119,7 @@ fn begins_closure(tokens: &[TokenTree]) -> bool {
     }
 }
 
-pub(super) fn is_keyword(word: &Ident) -> bool {
+pub(crate) fn is_keyword(word: &Ident) -> bool {
     KEYWORDS.iter().any(|keyword| word == keyword)
 }
 

@@ -14,14 +14,14 @@
 
 pub(crate) mod adjoint;
 mod budget;
-mod closures;
+pub(crate) mod closures;
 pub(crate) mod elementwise;
 mod plain;
 pub(crate) mod reversed;
 pub(crate) mod scan;
 pub(crate) mod short;
 mod unrolled;
-mod written_out;
+pub(crate) mod written_out;
 
 use crate::parse::Argument;
 

@@ -5,11 +5,14 @@ use quote::ToTokens as _;
 use syn::parse::Parser as _;
 use syn::{Block, Expr, Ident, Lit, Stmt};
 
+use super::methods;
 use crate::diagnostics::Diagnostics;
+use crate::lower::closures::is_keyword;
+use crate::lower::written_out::METHODS;
 use crate::model::Elementwise;
 use crate::show::show;
-use crate::spell::{camel_case, is_mark};
-use crate::types::is_float;
+use crate::spell::{camel_case, is_mark, is_word};
+use crate::types::{is_float, is_one_of};
 use crate::uses;
 
 /// What the rules know of a formula.
@@ -17,6 +20,8 @@ struct Formula<'a> {
     number: &'a Ident,
     /// Its inputs that are numbers, but for names that the body binds anew, and the numbers that it declares.
     inputs: Vec<&'a Ident>,
+    /// Its values that are an `f64`, but for names that the body binds anew.
+    floats: Vec<&'a Ident>,
     /// Its inputs that are rows, but for names that the body binds anew.
     rows: Vec<&'a Ident>,
     /// The elementwise functions of the module and the formula's own, but for names that mean something else here.
@@ -53,10 +58,17 @@ pub(super) fn check(
             && !elementwise.inputs.contains(name)
             && !values.any(|value| value == *name)
     }));
+    let values = elementwise.values.iter();
+    let floats = values.filter(|(name, ty)| {
+        is_one_of(ty, &["f64"])
+            && !elementwise.inputs.contains(name)
+            && !uses::rebinds(body, &name.to_string())
+    });
     let itself = elementwise.formula.ident.to_string();
     let formula = Formula {
         number: &elementwise.number,
         inputs,
+        floats: floats.map(|(name, _)| name).collect(),
         rows,
         functions: functions
             .iter()
@@ -83,6 +95,7 @@ impl Formula<'_> {
             let (before, after) = tokens.split_at(place);
             self.calls_no_function_of_tensors(before.last(), after, diagnostics);
             self.calls_methods_of_numbers(after, diagnostics);
+            self.calls_methods_that_there_are(before.last(), after, diagnostics);
             self.powers_are_methods(before.last(), after, diagnostics);
             self.computes_with_floats(before.last(), after, diagnostics);
             self.compares_on_the_right(before.last(), after, diagnostics);
@@ -171,11 +184,67 @@ impl Formula<'_> {
         }
     }
 
-    /// Powers are methods.
+    /// Numbers have some of the functions of `f64`.
+    ///
+    /// ```text
+    /// fn decibels<T: Real>(x: T) -> T { 10.0 * x.log10() }
+    /// //                                         ^^^^^ `log10` is not a function of numbers
+    /// ```
+    fn calls_methods_that_there_are(
+        &self,
+        before: Option<&TokenTree>,
+        after: &[TokenTree],
+        diagnostics: &mut Diagnostics,
+    ) {
+        let of_group = || match (before, after) {
+            // Not the arguments of a call.
+            (Some(TokenTree::Ident(word)), _) if !is_keyword(word) => None,
+            (Some(TokenTree::Group(_)), _) => None,
+            (_, [TokenTree::Group(group), rest @ ..])
+                if group.delimiter() == Delimiter::Parenthesis =>
+            {
+                self.input_in(&group.stream())?;
+                Some((show(group), rest))
+            }
+            _ => None,
+        };
+        let Some((mut number, mut rest)) = self.input_at(before, after).or_else(of_group) else {
+            return;
+        };
+        while let [
+            dot,
+            TokenTree::Ident(method),
+            TokenTree::Group(arguments),
+            others @ ..,
+        ] = rest
+            && is_mark(dot, '.')
+        {
+            let argument = show(&arguments.stream()).replace(" [", "[");
+            if let Some(instead) = methods::instead(method, &number, &argument, self.number) {
+                let message = format!("`{method}` is not a function of numbers");
+                diagnostics.error_with_help(method, &message, &format!("write {instead}"));
+                return;
+            }
+            if !METHODS
+                .iter()
+                .copied()
+                .flatten()
+                .any(|known| method == known)
+            {
+                return;
+            }
+            number = format!("{number}.{method}{}", show(arguments));
+            rest = others;
+        }
+    }
+
+    /// Powers are methods, and there are no remainders.
     ///
     /// ```text
     /// fn square<T: Real>(x: T) -> T { x ^ 2 }
     /// //                                ^ `^` is not a power
+    /// fn phase<T: Real>(x: T) -> T { x % 1.0 }
+    /// //                               ^ `%` is not an operator of numbers
     /// ```
     fn powers_are_methods(
         &self,
@@ -191,6 +260,12 @@ impl Formula<'_> {
             let help = format!("write `{input}.powi({next})`, or `powf(…)` of a number");
             diagnostics.error_with_help(power, "`^` is not a power", &help);
         }
+        if power.as_char() == '%' && !is_mark(next, '=') {
+            let help = format!(
+                "write `{input} - ({input} / {next}).floor() * {next}`, which is never negative for a positive `{next}`"
+            );
+            diagnostics.error_with_help(power, "`%` is not an operator of numbers", &help);
+        }
     }
 
     /// Beside numbers there are floats, and they are not cast.
@@ -198,6 +273,8 @@ impl Formula<'_> {
     /// ```text
     /// fn double<T: Real>(x: T) -> T { 2 * x }
     /// //                              ^ `2` is an integer
+    /// fn rest<T: Real>(x: T, part: f64) -> T { x * (1 - part) }
+    /// //                                            ^ `1` is an integer
     /// fn ramp<T: Real>(x: T) -> T { x.max(0) }
     /// //                                  ^ `0` is an integer
     /// fn twice<T: Real>(x: T) -> T { let double = |y: T| y * 2; double(x) }
@@ -221,7 +298,15 @@ impl Formula<'_> {
         if let [TokenTree::Literal(literal), operator, rest @ ..] = after
             && is_operator(operator)
             && !before.is_some_and(|token| is_mark(token, '.'))
-            && self.input_at(Some(operator), rest).is_some()
+            && (self.input_at(Some(operator), rest).is_some() || self.is_float(rest))
+        {
+            is_a_float(literal, diagnostics);
+        }
+        if let [_, operator, TokenTree::Literal(literal), rest @ ..] = after
+            && self.is_float(after)
+            && is_operator(operator)
+            && !rest.first().is_some_and(|next| is_word(next, "as"))
+            && !before.is_some_and(|token| is_mark(token, '.'))
         {
             is_a_float(literal, diagnostics);
         }
@@ -229,7 +314,10 @@ impl Formula<'_> {
             return;
         };
         match rest {
-            [operator, TokenTree::Literal(literal), ..] if is_operator(operator) => {
+            [operator, TokenTree::Literal(literal), rest @ ..]
+                if is_operator(operator)
+                    && !rest.first().is_some_and(|next| is_word(next, "as")) =>
+            {
                 is_a_float(literal, diagnostics);
             }
             [
@@ -273,6 +361,17 @@ impl Formula<'_> {
             }
             _ => {}
         }
+    }
+
+    /// Returns whether a value that is an `f64` is next, and nothing is made of it.
+    fn is_float(&self, tokens: &[TokenTree]) -> bool {
+        let [TokenTree::Ident(word), rest @ ..] = tokens else {
+            return false;
+        };
+        let is_alone = rest
+            .first()
+            .is_none_or(|next| !is_mark(next, '.') && !is_word(next, "as"));
+        is_alone && self.floats.contains(&word)
     }
 
     fn is_cast(&self, input: &str, cast: &Ident, help: &str, diagnostics: &mut Diagnostics) {

@@ -49,6 +49,7 @@ mod inputs;
 mod item;
 mod lifetimes;
 mod lookalikes;
+mod methods;
 mod names;
 mod operands;
 mod options;

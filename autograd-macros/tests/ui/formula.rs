@@ -211,3 +211,30 @@ mod caret_as_a_power {
         count * y * (pair.1 + count)
     }
 }
+
+mod functions_that_numbers_have_not {
+    use super::*;
+    #[custom_function(elementwise)]
+    pub fn decibels<T: Real>(x: T, y: T) -> T { 10.0 * (x / y).abs().log10() }
+    #[custom_function(elementwise)]
+    pub fn turned<T: Real>(angle: T) -> T {
+        let (sine, cosine) = angle.sin_cos();
+        sine + cosine
+    }
+    #[custom_function(elementwise)]
+    pub fn bits<T: Real>(p: [T; 2]) -> T { p[0].log(2.0) + p[1].log(p[0]) }
+    #[custom_function(elementwise)]
+    pub fn phase<T: Real>(x: T, period: f64) -> T { x % period }
+    // Of values, there are all functions and operators of `f64`.
+    #[custom_function(elementwise)]
+    pub fn right<T: Real>(x: T, width: f64, n: usize) -> T {
+        let rest = width.log10() + width % 2.0 + (width / 2.0).fract() + (2 * width as usize) as f64;
+        x * rest * (2 * n) as f64 * width.floor() * 2 as f64
+    }
+}
+
+mod integers_beside_floats {
+    use super::*;
+    #[custom_function(elementwise)]
+    pub fn rest<T: Real>(x: T, part: f64) -> T { x * (1 - part) + x * (part / 2) }
+}
