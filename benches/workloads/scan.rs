@@ -1,4 +1,5 @@
 //! scan/leaky: a leaky integrator and its rate over many steps, forward and backward, and the memory that they take.
+//! scan/series: the same of a single channel.
 
 use std::time::Duration;
 
@@ -21,8 +22,10 @@ fn leaky<T: Real>(#[state] v: T, #[step] x: T, tau: T) -> (T, T) {
 }
 
 pub fn run(filter: &Filter) {
-    if filter.wants("scan/leaky") {
-        time();
+    for (name, channels) in [("scan/leaky", CHANNELS), ("scan/series", 1)] {
+        if filter.wants(name) {
+            time(name, channels);
+        }
     }
     if filter.wants("scan/peak") {
         states();
@@ -50,21 +53,21 @@ fn states() {
     report("scan/peak", states, 2.0 * (STEPS as f64).sqrt(), "states");
 }
 
-fn time() {
-    let x = Array2::from_shape_fn((STEPS, CHANNELS), |(step, channel)| {
+fn time(name: &str, channels: usize) {
+    let x = Array2::from_shape_fn((STEPS, channels), |(step, channel)| {
         ((step * 7 + channel * 31) % 997) as f32 / 997.0 - 0.5
     });
-    let tau = Array1::from_shape_fn(CHANNELS, |channel| {
-        0.5 + 0.4 * channel as f32 / CHANNELS as f32
+    let tau = Array1::from_shape_fn(channels, |channel| {
+        0.5 + 0.4 * channel as f32 / channels as f32
     });
-    let v = Array1::zeros(CHANNELS);
+    let v = Array1::zeros(channels);
     let leaves = (
         Tensor::from(v.view()).set_requires_grad(true),
         Tensor::from(x.view()).set_requires_grad(true),
         Tensor::from(tau.view()).set_requires_grad(true),
     );
     let mut by_hand = ByHand::new(v, x, tau);
-    let gradient = Tensor::from(Array2::ones((STEPS, CHANNELS)));
+    let gradient = Tensor::from(Array2::ones((STEPS, channels)));
     ours(&leaves, &gradient);
     by_hand.run();
     let all = [
@@ -88,7 +91,7 @@ fn time() {
         },
         || by_hand.run(),
     );
-    report_both("scan/leaky", ours, limit, ("ms", 1e6));
+    report_both(name, ours, limit, ("ms", 1e6));
 }
 
 fn ours(
@@ -120,7 +123,7 @@ struct ByHand {
 
 impl ByHand {
     fn new(v: Array1<f32>, x: Array2<f32>, tau: Array1<f32>) -> Self {
-        let all = vec![1.0; STEPS * CHANNELS];
+        let all = vec![1.0; STEPS * v.len()];
         Self {
             v: v.to_vec(),
             x: x.into_raw_vec_and_offset().0,
@@ -161,10 +164,11 @@ impl ByHand {
 
 vectorized! {
     fn forward(v: &[f32], x: &[f32], tau: &[f32], states: &mut [f32], rates: &mut [f32]) {
+        let channels = tau.len();
         let mut before = v;
-        let rows = states.chunks_exact_mut(CHANNELS).zip(rates.chunks_exact_mut(CHANNELS));
-        for ((state, rate), x) in rows.zip(x.chunks_exact(CHANNELS)) {
-            for channel in 0..CHANNELS {
+        let rows = states.chunks_exact_mut(channels).zip(rates.chunks_exact_mut(channels));
+        for ((state, rate), x) in rows.zip(x.chunks_exact(channels)) {
+            for channel in 0..channels {
                 let next = tau[channel] * before[channel] + x[channel];
                 state[channel] = next;
                 rate[channel] = kernels::sigmoid(next);
@@ -183,12 +187,14 @@ vectorized! {
         of_tau: &mut [f32],
     ) {
         let ((v, tau, states), (rates, of_rates)) = (saved, rates);
+        let channels = tau.len();
+        let (of_v, of_tau) = (&mut of_v[..channels], &mut of_tau[..channels]);
         for step in (0..STEPS).rev() {
-            let row = step * CHANNELS..(step + 1) * CHANNELS;
-            let before = if step == 0 { v } else { &states[row.start - CHANNELS..row.start] };
+            let row = step * channels..(step + 1) * channels;
+            let before = if step == 0 { v } else { &states[row.start - channels..row.start] };
             let (rate, of_rate) = (&rates[row.clone()], &of_rates[row.clone()]);
             let of_x = &mut of_x[row];
-            for channel in 0..CHANNELS {
+            for channel in 0..channels {
                 let slope = rate[channel] * (1.0 - rate[channel]);
                 let of_state = of_v[channel] + of_rate[channel] * slope;
                 of_x[channel] = of_state;
