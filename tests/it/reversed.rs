@@ -3,7 +3,10 @@
 #![allow(
     clippy::cast_lossless,
     clippy::cast_possible_wrap,
-    reason = "casts are what formulas with values of other types have"
+    clippy::eq_op,
+    clippy::neg_cmp_op_on_partial_ord,
+    clippy::nonminimal_bool,
+    reason = "formulas have casts of values of other types, and conditions of all kinds"
 )]
 
 use std::f64::consts::{PI, TAU};
