@@ -24,6 +24,11 @@ pub(crate) fn local(name: impl std::fmt::Display) -> Ident {
     Ident::new(&name.to_string(), Span::mixed_site())
 }
 
+/// Returns the variable of a number of a formula whose derivatives are in reverse.
+pub(crate) fn numbered(place: usize) -> Ident {
+    local(format_args!("number_{place}"))
+}
+
 /// Writes the element type.
 pub(crate) fn element(content: &Content, p: &TokenStream) -> TokenStream {
     match content {

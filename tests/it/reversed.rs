@@ -196,6 +196,23 @@ fn what_returns_early_is_a_branch() {
     });
 }
 
+/// A factor that an `f32` does not have.
+#[custom_function(elementwise)]
+fn scaled_by_one<T: Real>(x: T, y: T, z: T) -> T {
+    let factor = if x > y { 16_777_217.0 } else { 1.0 };
+    z * (factor - 16_777_216.0)
+}
+
+#[test]
+fn values_of_branches_are_not_rounded() {
+    let leaf = |value: f32| Tensor::from(Array1::from_elem(1, value)).set_requires_grad(true);
+    let (x, y, z) = (leaf(2.0), leaf(1.0), leaf(3.0));
+    let scaled = scaled_by_one(&x, &y, &z).sum();
+    assert_eq!(scaled.item(), 3.0);
+    let (of_x, of_z) = grad(&scaled, (&x, &z)).unwrap();
+    assert_eq!((of_x.to_array()[0], of_z.to_array()[0]), (0.0, 1.0));
+}
+
 /// A force that ends at a distance, on points of their own lists.
 #[custom_function(pairs(reduce = sum), gradcheck(x = [5, 3] in -1.0..1.0, y = [4, 3] in -1.0..1.0))]
 fn within_reach<T: Real>(#[row] x: [T; 3], #[column] y: [T; 3]) -> T {

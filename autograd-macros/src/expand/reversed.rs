@@ -8,7 +8,7 @@ use syn::{BinOp, Ident};
 use super::tokens::{local, number};
 use super::values::{block_of_entries, value};
 use crate::model::{Condition, Elementwise, Operand, Operation, Reversed};
-use crate::spell::has_word;
+use crate::spell::{has_word, numbered};
 
 /// The methods whose derivative is 0.
 const CONSTANT: [&str; 6] = [
@@ -75,7 +75,7 @@ pub(super) fn derivatives(
             terms[operand].push(term);
         }
     }
-    let numbers = (0..*inputs).map(|input| (name(input), number(input)));
+    let numbers = (0..*inputs).map(|input| (numbered(input), number(input)));
     let numbers = numbers.map(|(name, input)| quote!(let #name = #x[#input];));
     let adjoints = (0..*inputs).map(|input| {
         if terms[input].is_empty() {
@@ -84,7 +84,7 @@ pub(super) fn derivatives(
             adjoint(input).into_token_stream()
         }
     });
-    let returned = outputs.iter().map(|output| name(*output));
+    let returned = outputs.iter().map(|output| numbered(*output));
     let (count, of_outputs) = (number(*inputs), number(outputs.len()));
     quote! {
         const IS_REVERSED: ::core::primitive::bool = true;
@@ -167,7 +167,7 @@ fn sum(terms: &[Term], real: &Ident, p: &TokenStream) -> Option<TokenStream> {
                 let sum = difference(sum).unwrap_or_default();
                 let zero = zero(real);
                 let chosen = conditions.iter().fold(sum, |sum, condition| {
-                    let condition = name(*condition);
+                    let condition = numbered(*condition);
                     quote!(#p::chosen(#condition, #sum, #zero))
                 });
                 vec![(false, chosen)]
@@ -195,7 +195,7 @@ fn difference(mut terms: Vec<Signed>) -> Option<TokenStream> {
 
 /// Generates an operation.
 fn result(place: usize, operation: &Operation, real: &Ident, p: &TokenStream) -> TokenStream {
-    let name = name(place);
+    let name = numbered(place);
     match operation {
         Operation::Constant(value) => {
             let value = constant(value, real);
@@ -209,18 +209,18 @@ fn result(place: usize, operation: &Operation, real: &Ident, p: &TokenStream) ->
                 }
                 Condition::Plain(condition) => condition.clone(),
                 Condition::Not(condition) => {
-                    let condition = self::name(*condition);
+                    let condition = numbered(*condition);
                     quote!(!#condition)
                 }
                 Condition::Both(operator, [left, right]) => {
-                    let (left, right) = (self::name(*left), self::name(*right));
+                    let (left, right) = (numbered(*left), numbered(*right));
                     quote!(#left #operator #right)
                 }
             };
             quote!(let #name = #condition;)
         }
         Operation::Chosen([condition, _], operands) => {
-            let condition = self::name(*condition);
+            let condition = numbered(*condition);
             let operands = operands.iter().map(|operand| match operand {
                 Operand::Number(_) => written(operand),
                 Operand::Plain(value) => constant(value, real),
@@ -228,7 +228,7 @@ fn result(place: usize, operation: &Operation, real: &Ident, p: &TokenStream) ->
             quote!(let #name = #p::chosen(#condition, #(#operands),*);)
         }
         Operation::Negated(number) => {
-            let number = self::name(*number);
+            let number = numbered(*number);
             quote!(let #name = -#number;)
         }
         Operation::Operator(operator, [left, right]) => {
@@ -296,7 +296,7 @@ fn passed(
                         quote!(#adjoint * #right)
                     }
                     (BinOp::Div(_), Operand::Number(right)) => {
-                        let right = name(*right);
+                        let right = numbered(*right);
                         quote!(#adjoint * #p::Real::recip(#right))
                     }
                     (BinOp::Div(_), Operand::Plain(right)) => {
@@ -313,7 +313,7 @@ fn passed(
                         Term::plus(quote!(#adjoint * #left))
                     }
                     BinOp::Div(_) => {
-                        let (quotient, right) = (name(place), name(*number));
+                        let (quotient, right) = (numbered(place), numbered(*number));
                         Term::minus(quote!(#adjoint * #p::slope_of_divisor(#quotient, #right)))
                     }
                     BinOp::Sub(_) => Term::minus(quote!(#adjoint)),
@@ -350,13 +350,9 @@ fn numbers(operands: &[Operand]) -> impl Iterator<Item = usize> {
 
 fn written(operand: &Operand) -> TokenStream {
     match operand {
-        Operand::Number(number) => name(*number).into_token_stream(),
+        Operand::Number(number) => numbered(*number).into_token_stream(),
         Operand::Plain(tokens) => tokens.clone(),
     }
-}
-
-fn name(place: usize) -> Ident {
-    local(format_args!("number_{place}"))
 }
 
 fn of_operation(place: usize) -> Ident {

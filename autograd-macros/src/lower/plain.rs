@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use proc_macro2::{Literal, TokenStream};
 use quote::{ToTokens as _, quote};
-use syn::{BinOp, Member, Type, parse_quote};
+use syn::{BinOp, Ident, Member, Type, parse_quote};
 
 use super::unrolled::length;
 use crate::spell::{for_each_word, private};
@@ -211,6 +211,13 @@ impl Plain {
         }
         let (left, right, ty) = self.beside(other)?;
         Self::new(quote!((#left #operator #right)), ty)
+    }
+
+    /// Returns what is this if a condition holds and another one otherwise, if both have one type.
+    pub(super) fn or(&self, other: &Self, condition: &Ident) -> Option<Self> {
+        let (first, second, ty) = self.beside(other)?;
+        let is_typed = matches!(ty, Known::Type(_));
+        is_typed.then(|| Self::new(quote!((if #condition { #first } else { #second })), ty))?
     }
 
     /// Returns whether it is computed of constants alone: if that panics, the compiler says so.

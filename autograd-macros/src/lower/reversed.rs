@@ -22,7 +22,7 @@ use syn::{
 use super::plain::{Known, Plain, is_in, is_of_constants};
 use super::written_out::METHODS;
 use crate::model::{Branch, Condition, Elementwise, Operand, Operation, Reversed, Row};
-use crate::spell::has_word;
+use crate::spell::{has_word, numbered};
 use crate::types::{is_one_of, peel, whole};
 
 /// The most operations: no formula that is written by hand has more.
@@ -248,7 +248,13 @@ impl Run<'_> {
                     return self.choice(
                         &choice.cond,
                         |run| run.block(&then),
-                        |run| run.statements(rest),
+                        |run| {
+                            // Nothing comes after, and what has a name anew may be no number.
+                            let around = run.scopes.clone();
+                            let value = run.statements(rest);
+                            run.scopes = around;
+                            value
+                        },
                     );
                 }
                 Stmt::Local(local) => self.local(local)?,
@@ -401,9 +407,7 @@ impl Run<'_> {
             Truth::Known(false) => return otherwise(self),
             Truth::Noted(condition) => condition,
         };
-        let Truth::Noted(opposite) = self.noted(Condition::Not(condition))? else {
-            return None;
-        };
+        let opposite = self.note(Operation::Condition(Condition::Not(condition)))?;
         let before = self.scopes.clone();
         let first = self.in_branch(condition, then)?;
         let of_first = std::mem::replace(&mut self.scopes, before);
@@ -462,6 +466,10 @@ impl Run<'_> {
             }
             (Value::Closure(first), Value::Closure(second)) if Rc::ptr_eq(&first, &second) => {
                 Some(Value::Closure(first))
+            }
+            (Value::Plain(first), Value::Plain(second)) => {
+                let condition = numbered(conditions[0]);
+                first.or(&second, &condition).map(Value::Plain)
             }
             (
                 first @ (Value::Number(_) | Value::Plain(_)),
@@ -1149,7 +1157,7 @@ mod tests {
             ),
             (
                 quote!(let (a, k) = if x[0] > 0.0 { (x[0], 1.0) } else { (x[0], 2.0) }; a * k),
-                "0 > `0.0`; ! 3; 3 ? `1.0` : `2.0`; 0 * 5; 6",
+                "0 > `0.0`; ! 3; 0 * `(ifnumber_3{1.0}else{2.0})`; 5",
             ),
             (quote!(if true && 1 < 2 { x[0] } else { x[1] }), "0"),
             (
@@ -1205,7 +1213,7 @@ mod tests {
             }),
             quote!(if x[0] > 0.0 { x[0] } else { panic!() }),
             quote!(let f = |a: T| a; let g = if x[0] > 0.0 { |a: T| -a } else { f }; g(x[0])),
-            quote!(let n: f64 = if x[0] > 0.0 { 1.0 } else { 2.0 }; x[0] * n),
+            quote!(let n: i32 = if x[0] > 0.0 { 1 } else { 2 }; x[0].powi(n)),
             quote!(x[0] * 2.0f32),
             quote!(let one: f32 = 1.0; x[0] * (one as f64)),
             quote!(let half: f64 = 1; x[0] * half),
