@@ -149,6 +149,7 @@ fn branch(step: &Step, operands: &[Numbers]) -> Numbers {
         Operation::IfGreater => choose(|x, y| x > y, (x, y), chosen, other),
         Operation::IfAtLeast => choose(|x, y| x >= y, (x, y), chosen, other),
         Operation::IfEqual => choose(|x, y| x == y, (x, y), chosen, other),
+        Operation::IsNan => choose(|x, _| x.is_nan(), (x, y), chosen, other),
         Operation::IfLessLiteral | Operation::IfOrderedLiteral => {
             choose(|x, c| x < c, (x, c), chosen, other)
         }

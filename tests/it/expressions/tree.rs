@@ -44,7 +44,7 @@ operations! {
     LiteralAdd 1 LiteralSub 1 LiteralMul 1 LiteralDiv 1
     AddAssignLiteral 1 SubAssignLiteral 1 MulAssignLiteral 1 DivAssignLiteral 1
     IfLess 3 IfAtMost 3 IfGreater 3 IfAtLeast 3 IfEqual 3 IfOrdered 3
-    IfLessLiteral 2 IfAtMostLiteral 2 IfGreaterLiteral 2 IfAtLeastLiteral 2 IfOrderedLiteral 2
+    IfLessLiteral 2 IfAtMostLiteral 2 IfGreaterLiteral 2 IfAtLeastLiteral 2 IfOrderedLiteral 2 IsNan 3
 }
 
 impl Operation {
@@ -346,6 +346,7 @@ where
         Operation::IfAtLeast => x >= y,
         Operation::IfEqual => x == y,
         Operation::IfOrdered => ordered(x.partial_cmp(&y)),
+        Operation::IsNan => x.is_nan(),
         Operation::IfLessLiteral => x < c,
         Operation::IfAtMostLiteral => x <= c,
         Operation::IfGreaterLiteral => x > c,
