@@ -132,7 +132,7 @@ enum Value {
 }
 
 /// A `bool`.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 enum Truth {
     Known(bool),
     /// That of an operation.
@@ -454,15 +454,8 @@ impl Run<'_> {
             (Value::Plain(first), Value::Plain(second)) if first.is_same(&second) => {
                 Some(Value::Plain(first))
             }
-            (Value::Truth(Truth::Noted(first)), Value::Truth(Truth::Noted(second)))
-                if first == second =>
-            {
-                Some(Value::Truth(Truth::Noted(first)))
-            }
-            (Value::Truth(Truth::Known(first)), Value::Truth(Truth::Known(second)))
-                if first == second =>
-            {
-                Some(Value::Truth(Truth::Known(first)))
+            (Value::Truth(first), Value::Truth(second)) if first == second => {
+                Some(Value::Truth(first))
             }
             (Value::Closure(first), Value::Closure(second)) if Rc::ptr_eq(&first, &second) => {
                 Some(Value::Closure(first))

@@ -15,7 +15,7 @@ use crate::uses::rebinds;
 
 /// The functions of numbers, by the count of their arguments: loops have them in one piece.
 #[rustfmt::skip]
-pub(crate) const METHODS: [&[&str]; 3] = [
+pub(super) const METHODS: [&[&str]; 3] = [
     &[
         "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "ceil", "cos", "cosh", "detach", "erf", "exp",
         "exp_m1", "floor", "gelu", "gelu_tanh", "ln", "ln_1p", "normal_cdf", "normal_pdf", "recip", "relu", "round",
@@ -27,6 +27,12 @@ pub(crate) const METHODS: [&[&str]; 3] = [
 
 /// The methods of numbers that have a `bool`.
 pub(super) const QUESTIONS: [&str; 1] = ["is_nan"];
+
+/// Returns whether numbers have a method of this name.
+pub(crate) fn is_method(word: &Ident) -> bool {
+    let mut methods = METHODS.iter().copied().chain([&QUESTIONS[..]]).flatten();
+    methods.any(|method| word == method)
+}
 
 /// Returns how the body of a formula is written: it is written out if it calls no other functions than closures of its
 /// own, and has no loops. What is called on values alone is not differentiated.
@@ -93,8 +99,7 @@ impl Search<'_> {
         }
         match before {
             [.., of, dot] if is_mark(dot, '.') && !is_mark(of, '.') => {
-                let mut methods = METHODS.iter().copied().chain([&QUESTIONS[..]]).flatten();
-                methods.any(|method| word == method) || word == "len" || self.is_value(of)
+                is_method(word) || word == "len" || self.is_value(of)
             }
             // `T::from(…)`, `f64::sqrt(…)`, but not `crate::T::from(…)`.
             [outer @ .., TokenTree::Ident(of), first, second]

@@ -8,7 +8,7 @@ use syn::{Block, Expr, Ident, Lit, Stmt};
 use super::methods;
 use crate::diagnostics::Diagnostics;
 use crate::lower::closures::is_keyword;
-use crate::lower::written_out::METHODS;
+use crate::lower::written_out::is_method;
 use crate::model::Elementwise;
 use crate::show::show;
 use crate::spell::{camel_case, is_mark, is_word};
@@ -96,7 +96,7 @@ impl Formula<'_> {
             self.calls_no_function_of_tensors(before.last(), after, diagnostics);
             self.calls_methods_of_numbers(after, diagnostics);
             self.calls_methods_that_there_are(before.last(), after, diagnostics);
-            self.powers_are_methods(before.last(), after, diagnostics);
+            self.powers_and_remainders_are_written_out(before.last(), after, diagnostics);
             self.computes_with_floats(before.last(), after, diagnostics);
             self.compares_on_the_right(before.last(), after, diagnostics);
             self.adds_to_numbers(after, diagnostics);
@@ -225,12 +225,7 @@ impl Formula<'_> {
                 diagnostics.error_with_help(method, &message, &format!("write {instead}"));
                 return;
             }
-            if !METHODS
-                .iter()
-                .copied()
-                .flatten()
-                .any(|known| method == known)
-            {
+            if !is_method(method) {
                 return;
             }
             number = format!("{number}.{method}{}", show(arguments));
@@ -246,7 +241,7 @@ impl Formula<'_> {
     /// fn phase<T: Real>(x: T) -> T { x % 1.0 }
     /// //                               ^ `%` is not an operator of numbers
     /// ```
-    fn powers_are_methods(
+    fn powers_and_remainders_are_written_out(
         &self,
         before: Option<&TokenTree>,
         after: &[TokenTree],
