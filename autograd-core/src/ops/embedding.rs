@@ -17,16 +17,23 @@ impl<T: Element> Embedding<T> {
     /// Returns the rows of `weight` at `indices`.
     ///
     /// # Panics
-    /// If an index is out of range.
+    /// If an index or the padding is out of range.
     #[forward]
     #[track_caller]
     pub fn forward(weight: ArrayView2<T>, indices: &[usize], padding: Option<usize>) -> Array2<T> {
-        let _ = padding; // only derivatives need it
         let rows = weight.nrows();
+        let range = || kernels::counted(rows, "row", "rows");
         if let Some(index) = indices.iter().find(|&&index| index >= rows) {
             panic!(
                 "embedding: the index {index} is out of range for {}",
-                kernels::counted(rows, "row", "rows")
+                range()
+            );
+        }
+        // Only derivatives need it.
+        if let Some(padding) = padding.filter(|&padding| padding >= rows) {
+            panic!(
+                "embedding: the padding {padding} is out of range for {}",
+                range()
             );
         }
         kernels::index_select(&weight, Axis(0), indices)
@@ -97,7 +104,7 @@ impl<T: Element> Tensor2<T> {
     /// gradient: the row of the word that pads texts to one length.
     ///
     /// # Panics
-    /// If an index is out of range.
+    /// If an index or the padding is out of range.
     ///
     /// ```
     /// use pullback::{Tensor, ndarray::array};

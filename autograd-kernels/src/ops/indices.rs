@@ -62,7 +62,8 @@ pub fn index_add<T: Element, D: Dimension>(
     shape[axis.index()] = indices.len();
     assert!(
         source.shape() == shape,
-        "index_add of a tensor of shape {:?}: the parts at the indices have shape {shape:?}",
+        "index_add of a tensor of shape {:?}: the parts at the indices have shape {shape:?}, and the source {:?}",
+        x.shape(),
         source.shape()
     );
     let (blocks, width) = around(&shape, axis);

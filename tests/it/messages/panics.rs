@@ -109,11 +109,14 @@ fn functions() -> Messages {
         m.reshape([7]);
         m.permute(&[0, 0]);
         m.sum_axis(Axis(2));
+        m.mean_axis(Axis(2));
         m.slice(s![.., 5]);
         m.split(Axis(1), &[2, 2]);
         m.index_select(Axis(0), &[2]);
         m.softmax(Axis(2));
         m.embedding(&[2]);
+        m.embedding_padded(&[0], 2);
+        m.index_add(Axis(0), &[0], &m);
         m.flip(&[3]);
         m.dropout(1.5, 1);
         Tensor2::<f64>::stack(Axis(0), &[] as &[&Tensor2<f64>]);

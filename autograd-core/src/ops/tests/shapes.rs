@@ -279,7 +279,7 @@ fn mistakes_between_tensors_and_indices_are_reported_at_the_callers_line() {
         x.index_select(Axis(1), &[0, 3]) => "index_select along axis 1 of length 3: the index 3 is out of range";
         x.index_select(Axis(2), &[]) => "index_select of a tensor of shape [2, 3]: there is no axis 2";
         x.index_add(Axis(0), &[2], &x) => "index_add along axis 0 of length 2: the index 2 is out of range";
-        x.index_add(Axis(0), &[1], &x) => "index_add of a tensor of shape [2, 3]: the parts at the indices have shape [1, 3]";
+        x.index_add(Axis(0), &[1], &x) => "index_add of a tensor of shape [2, 3]: the parts at the indices have shape [1, 3], and the source [2, 3]";
         x.gather(Axis(0), &indices) => "gather along axis 0 of length 2: the index 2 is out of range";
         y.gather(Axis(0), &indices) => "gather along axis 0 of a tensor of shape [3, 2] with indices of shape [1, 3]: they have lanes that the tensor does not have";
         x.scatter_add(Axis(1), &indices, &x) => "scatter_add of a tensor of shape [2, 3] with indices of shape [1, 3]";
