@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use super::evaluation::{Evaluation, Loops, Results, Wanted, sealed};
 use super::faster::Faster;
 use super::formula::Formula;
-use super::groups::{MOST_AT_ONCE, OneGroup, group};
+use super::groups::{MOST_AT_ONCE, OneGroup};
 use super::item::{Item, spots};
 use super::order::{AllInputs, First, Order, Second, Third, Variables};
 use super::recorded::Replay;
@@ -293,26 +293,36 @@ trait OfGroup {
 
 /// Does work on the group `index` of the inputs of a formula.
 fn of_group<F: Formula<I, O>, W: OfGroup, const I: usize, const O: usize>(index: usize, work: W) {
-    macro_rules! groups {
-        ($($index:literal)*) => {
-            match index {
-                $($index if const { group(F::INPUTS, $index).count > 0 } => {
-                    groups!(@ $index; 1 2 3 4);
-                })*
-                _ => unreachable!("group {index} of {:?}", F::INPUTS),
-            }
-        };
-        // Up to the widest.
-        (@ $index:literal; $($count:literal)*) => {$(
-            if const { group(F::INPUTS, $index).count == $count } {
-                return work.run::<OneGroup<F, I, O, $index>, $count>();
-            }
-        )*};
+    match Groups::<F, W, I, O>::RUNS.get(index) {
+        Some(Some(run)) => run(work),
+        _ => unreachable!("group {index} of {:?}", F::INPUTS),
     }
-    // For the longest rows, and for rows of one number.
-    groups!(
-        0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35
-    );
+}
+
+/// Work on each group of the inputs of a formula, for the longest rows, and for rows of one number.
+struct Groups<F, W, const I: usize, const O: usize>(PhantomData<(F, W)>);
+
+impl<F: Formula<I, O>, W: OfGroup, const I: usize, const O: usize> Groups<F, W, I, O> {
+    /// Pointers in a constant: of calls in branches that are never taken, rustc would visit all that they call.
+    const RUNS: [Option<fn(W)>; 36] = {
+        let mut runs: [Option<fn(W)>; 36] = [None; 36];
+        macro_rules! groups {
+            ($($index:literal)*) => {$(
+                // Up to the widest.
+                runs[$index] = match OneGroup::<F, I, O, $index>::GROUP.count {
+                    1 => Some(W::run::<OneGroup<F, I, O, $index>, 1>),
+                    2 => Some(W::run::<OneGroup<F, I, O, $index>, 2>),
+                    3 => Some(W::run::<OneGroup<F, I, O, $index>, 3>),
+                    4 => Some(W::run::<OneGroup<F, I, O, $index>, 4>),
+                    _ => None,
+                };
+            )*};
+        }
+        groups!(
+            0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35
+        );
+        runs
+    };
 }
 
 /// The derivatives with respect to a group.

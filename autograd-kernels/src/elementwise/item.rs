@@ -109,12 +109,11 @@ pub(super) const fn slices(items: &[Item], are_pairs: bool) -> usize {
     slices
 }
 
-/// Returns the spots of some of these numbers, from `start` on, as if their slices were the first ones. There may be
-/// fewer numbers where the compiler only mentions a loop.
+/// Returns the spots of some of these numbers, from `start` on, as if their slices were the first ones.
 pub(super) const fn part<const N: usize>(all: &[Spot], start: usize) -> [Spot; N] {
     let mut spots = [NUMBER; N];
     let mut number = 0;
-    while number < N && start + number < all.len() {
+    while number < N {
         spots[number] = all[start + number];
         spots[number].slice -= all[start].slice;
         number += 1;

@@ -84,8 +84,7 @@ impl<T: Element, F: Formula<I, O>, V: Variables, const I: usize, const O: usize,
             [Side::All; N],
         );
         let mut variable = 0;
-        // There may be fewer where the compiler only mentions the loop.
-        while variable < N && V::START + variable < I {
+        while variable < N {
             own[variable] = all[V::START + variable];
             variable += 1;
         }
