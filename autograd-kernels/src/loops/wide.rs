@@ -242,45 +242,93 @@ pub(crate) fn compiled(work: impl Loop) {
     widest(work);
 }
 
-/// Runs a loop with the widest registers that the processor has, if the program is compiled for speed: without
-/// optimization that would only be three copies of slow code.
+/// [`compiled`], as code of the module of `F`, a formula.
+#[inline(always)]
+pub(crate) fn compiled_beside<F>(work: impl Loop) {
+    <[F; 0]>::compiled(work);
+}
+
+/// Runs a loop with the widest registers that the processor has.
 #[inline(always)]
 pub(crate) fn widest(work: impl Loop) {
+    <[(); 0]>::widest(work);
+}
+
+/// Loops for the widest registers that the processor has, if the program is compiled for speed: without optimization that
+/// would only be three copies of slow code.
+///
+/// For arrays of `F`, as rustc puts methods in the module of the type that an array is of, and generic functions in the
+/// module that defines them. Modules are what it compiles at the same time, and the loops of all formulas of a program
+/// are most of its code: in this module they are one part of it, which takes as long as on one processor.
+trait Placed {
+    fn compiled(work: impl Loop);
+    fn widest(work: impl Loop);
     #[cfg(all(target_arch = "x86_64", optimized))]
-    {
-        if has_avx512() {
-            // SAFETY: the processor has what the function is compiled for, as was just checked.
-            #[expect(unsafe_code, reason = "see above")]
-            return unsafe { avx512(work) };
-        }
-        if is_x86_feature_detected!("avx2") {
-            // SAFETY: as above.
-            #[expect(unsafe_code, reason = "see above")]
-            return unsafe { avx2(work) };
-        }
-        baseline(work);
+    fn baseline(work: impl Loop);
+    /// # Safety
+    /// The processor has AVX2.
+    #[cfg(all(target_arch = "x86_64", optimized))]
+    #[expect(
+        unsafe_code,
+        reason = "methods of traits cannot be safe for an instruction set"
+    )]
+    unsafe fn avx2(work: impl Loop);
+    /// # Safety
+    /// The processor has AVX-512.
+    #[cfg(all(target_arch = "x86_64", optimized))]
+    #[expect(unsafe_code, reason = "as above")]
+    unsafe fn avx512(work: impl Loop);
+}
+
+impl<F> Placed for [F; 0] {
+    #[inline(never)]
+    fn compiled(work: impl Loop) {
+        Self::widest(work);
     }
-    #[cfg(not(all(target_arch = "x86_64", optimized)))]
-    work.run();
-}
 
-/// A function of its own, as the two below are: their stacks would be one stack otherwise.
-#[cfg(all(target_arch = "x86_64", optimized))]
-#[inline(never)]
-fn baseline(work: impl Loop) {
-    work.run();
-}
+    #[inline(always)]
+    fn widest(work: impl Loop) {
+        #[cfg(all(target_arch = "x86_64", optimized))]
+        {
+            if has_avx512() {
+                // SAFETY: the processor has what the function is compiled for, as was just checked.
+                #[expect(unsafe_code, reason = "see above")]
+                return unsafe { Self::avx512(work) };
+            }
+            if is_x86_feature_detected!("avx2") {
+                // SAFETY: as above.
+                #[expect(unsafe_code, reason = "see above")]
+                return unsafe { Self::avx2(work) };
+            }
+            Self::baseline(work);
+        }
+        #[cfg(not(all(target_arch = "x86_64", optimized)))]
+        work.run();
+    }
 
-#[cfg(all(target_arch = "x86_64", optimized))]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-fn avx512(work: impl Loop) {
-    work.run();
-}
+    /// A function of its own, as the two below are: their stacks would be one stack otherwise.
+    #[cfg(all(target_arch = "x86_64", optimized))]
+    #[inline(never)]
+    fn baseline(work: impl Loop) {
+        work.run();
+    }
 
-#[cfg(all(target_arch = "x86_64", optimized))]
-#[target_feature(enable = "avx2")]
-fn avx2(work: impl Loop) {
-    work.run();
+    #[cfg(all(target_arch = "x86_64", optimized))]
+    #[target_feature(enable = "avx2")]
+    #[expect(
+        unsafe_code,
+        reason = "methods of traits cannot be safe for an instruction set"
+    )]
+    unsafe fn avx2(work: impl Loop) {
+        work.run();
+    }
+
+    #[cfg(all(target_arch = "x86_64", optimized))]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+    #[expect(unsafe_code, reason = "as above")]
+    unsafe fn avx512(work: impl Loop) {
+        work.run();
+    }
 }
 
 /// Returns elements that were written.
