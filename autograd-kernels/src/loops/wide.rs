@@ -235,11 +235,10 @@ pub(crate) fn zip_in_place_here<T: Copy, U: Copy>(
     compiled(ZipInPlace(x, y, f));
 }
 
-/// Runs a loop with the widest registers that the processor has. Not inlined: without optimization, the stack of a
-/// function has room for all that is inlined into it.
-#[inline(never)]
+/// Runs a loop with the widest registers that the processor has, in a function of its own.
+#[inline(always)]
 pub(crate) fn compiled(work: impl Loop) {
-    widest(work);
+    compiled_beside::<()>(work);
 }
 
 /// [`compiled`], as code of the module of `F`, a formula.
@@ -251,18 +250,39 @@ pub(crate) fn compiled_beside<F>(work: impl Loop) {
 /// Runs a loop with the widest registers that the processor has.
 #[inline(always)]
 pub(crate) fn widest(work: impl Loop) {
-    <[(); 0]>::widest(work);
+    widest_beside::<()>(work);
 }
 
-/// Loops for the widest registers that the processor has, if the program is compiled for speed: without optimization that
-/// would only be three copies of slow code.
+/// [`widest`], as code of the module of `F`, if the program is compiled for speed: without optimization that would only be
+/// three copies of slow code.
+#[inline(always)]
+fn widest_beside<F>(work: impl Loop) {
+    #[cfg(all(target_arch = "x86_64", optimized))]
+    {
+        if has_avx512() {
+            // SAFETY: the processor has what the function is compiled for, as was just checked.
+            #[expect(unsafe_code, reason = "see above")]
+            return unsafe { <[F; 0]>::avx512(work) };
+        }
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: as above.
+            #[expect(unsafe_code, reason = "see above")]
+            return unsafe { <[F; 0]>::avx2(work) };
+        }
+        <[F; 0]>::baseline(work);
+    }
+    #[cfg(not(all(target_arch = "x86_64", optimized)))]
+    work.run();
+}
+
+/// Functions that a loop is inlined into. Not inlined themselves: without optimization, the stack of a function has room
+/// for all that is inlined into it.
 ///
 /// For arrays of `F`, as rustc puts methods in the module of the type that an array is of, and generic functions in the
 /// module that defines them. Modules are what it compiles at the same time, and the loops of all formulas of a program
 /// are most of its code: in this module they are one part of it, which takes as long as on one processor.
 trait Placed {
     fn compiled(work: impl Loop);
-    fn widest(work: impl Loop);
     #[cfg(all(target_arch = "x86_64", optimized))]
     fn baseline(work: impl Loop);
     /// # Safety
@@ -283,30 +303,9 @@ trait Placed {
 impl<F> Placed for [F; 0] {
     #[inline(never)]
     fn compiled(work: impl Loop) {
-        Self::widest(work);
+        widest_beside::<F>(work);
     }
 
-    #[inline(always)]
-    fn widest(work: impl Loop) {
-        #[cfg(all(target_arch = "x86_64", optimized))]
-        {
-            if has_avx512() {
-                // SAFETY: the processor has what the function is compiled for, as was just checked.
-                #[expect(unsafe_code, reason = "see above")]
-                return unsafe { Self::avx512(work) };
-            }
-            if is_x86_feature_detected!("avx2") {
-                // SAFETY: as above.
-                #[expect(unsafe_code, reason = "see above")]
-                return unsafe { Self::avx2(work) };
-            }
-            Self::baseline(work);
-        }
-        #[cfg(not(all(target_arch = "x86_64", optimized)))]
-        work.run();
-    }
-
-    /// A function of its own, as the two below are: their stacks would be one stack otherwise.
     #[cfg(all(target_arch = "x86_64", optimized))]
     #[inline(never)]
     fn baseline(work: impl Loop) {
