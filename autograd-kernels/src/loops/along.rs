@@ -69,7 +69,7 @@ pub fn along<T: Element, D: Dimension>(
     axis: Axis,
 ) -> Array<T, D> {
     let reduced_axes = Axes::one(axis);
-    let _ = reduced_axes.shape("a function of the lanes", x.shape());
+    reduced_axes.check("a function of the lanes", x.shape());
     if let Some(y) = y {
         assert!(
             x.shape() == y.shape(),

@@ -105,17 +105,26 @@ impl Axes {
             .product()
     }
 
+    /// Checks that the axes are some of an array of `shape`. `function` is named in the panic.
+    ///
+    /// # Panics
+    /// If one of the axes does not exist.
+    #[track_caller]
+    pub fn check(self, function: &str, shape: &[usize]) {
+        let last = self.axes.unwrap_or(0).checked_ilog2().unwrap_or(0) as usize;
+        assert!(
+            self.axes.unwrap_or(0) == 0 || last < shape.len(),
+            "{function} of shape {shape:?} over axis {last}: the axis is out of range"
+        );
+    }
+
     /// Returns the shape of a reduction of an array of `shape`. `function` is named in the panic.
     ///
     /// # Panics
     /// If one of the axes does not exist.
     #[track_caller]
     pub fn shape(self, function: &str, shape: &[usize]) -> Shape {
-        let last = self.axes.unwrap_or(0).checked_ilog2().unwrap_or(0) as usize;
-        assert!(
-            self.axes.unwrap_or(0) == 0 || last < shape.len(),
-            "{function} of shape {shape:?} over axis {last}: the axis is out of range"
-        );
+        self.check(function, shape);
         let reduced: Vec<usize> = shape
             .iter()
             .enumerate()

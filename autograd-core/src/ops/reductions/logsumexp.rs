@@ -22,7 +22,7 @@ impl<T: Element, D: Dimension, E: Dimension> LogSumExp<T, D, E> {
     #[forward]
     #[track_caller]
     pub fn forward(x: ArrayView<T, D>, axes: Axes) -> Array<T, E> {
-        let _ = axes.shape("logsumexp", x.shape());
+        axes.check("logsumexp", x.shape());
         kernels::reduce_lanes(Reduction::LogSumExp, &x, axes)
     }
 

@@ -36,7 +36,7 @@ impl Extremum {
     /// Checks that each result has at least one element.
     #[track_caller]
     fn check(self, name: &str, shape: &[usize], axes: Axes) {
-        let _ = axes.shape(name, shape);
+        axes.check(name, shape);
         assert!(
             axes.count(shape) > 0,
             "{name} of shape {shape:?}: an empty tensor has no {}",

@@ -14,7 +14,7 @@ pub(super) fn mean_over<T: Element, D: Dimension, E: Dimension>(
     axes: Axes,
 ) -> Tensor<T, E> {
     // A mistake would be one of the sum.
-    let _ = axes.shape("mean", x.shape());
+    axes.check("mean", x.shape());
     let sums = SumAxes::apply(x, axes);
     mean_of(x, sums, axes.count(x.shape()), |x| SumAxes::apply(x, axes))
 }

@@ -22,7 +22,7 @@ impl<T: Element, D: Dimension, E: Dimension> Norm<T, D, E> {
     #[forward]
     #[track_caller]
     pub fn forward(x: ArrayView<T, D>, axes: Axes) -> Array<T, E> {
-        let _ = axes.shape("norm", x.shape());
+        axes.check("norm", x.shape());
         kernels::reduce(&x, axes, kernels::norm)
     }
 

@@ -22,7 +22,8 @@ impl<T: Element, D: Dimension, E: Dimension> Prod<T, D, E> {
     #[forward]
     #[track_caller]
     pub fn forward(x: ArrayView<T, D>, axes: Axes) -> Array<T, E> {
-        let _ = (axes.shape("prod", x.shape()), one("Prod", axes));
+        axes.check("prod", x.shape());
+        let _ = one("Prod", axes);
         kernels::reduce_lanes(Reduction::Product, &x, axes)
     }
 
@@ -94,7 +95,7 @@ fn rolled<T: Element, D: Dimension>(x: &Tensor<T, D>, axis: Axis, by: usize) -> 
 /// Returns the product over one axis, or over several one after the other.
 #[track_caller]
 fn prod_over<T: Element, D: Dimension, E: Dimension>(x: &Tensor<T, D>, axes: Axes) -> Tensor<T, E> {
-    let _ = axes.shape("prod", x.shape());
+    axes.check("prod", x.shape());
     if axes.single().is_some() {
         return Prod::apply(x, axes);
     }

@@ -23,7 +23,7 @@ impl<T: Element, D: Dimension, E: Dimension> Var<T, D, E> {
     #[forward]
     #[track_caller]
     pub fn forward(x: ArrayView<T, D>, axes: Axes, ddof: usize) -> Array<T, E> {
-        let _ = axes.shape("var", x.shape());
+        axes.check("var", x.shape());
         let freedom: T = freedom(x.shape(), axes, ddof);
         let squares: Array<T, E> = kernels::reduce_lanes(Reduction::SquaredDeviations, &x, axes);
         squares / freedom
@@ -60,7 +60,7 @@ impl<T: Element, D: Dimension, E: Dimension> Std<T, D, E> {
     #[forward]
     #[track_caller]
     pub fn forward(x: ArrayView<T, D>, axes: Axes, ddof: usize) -> Array<T, E> {
-        let _ = axes.shape("std", x.shape());
+        axes.check("std", x.shape());
         let freedom: T = freedom(x.shape(), axes, ddof);
         kernels::reduce(&x, axes, |lane| kernels::std(lane, freedom))
     }
