@@ -196,19 +196,7 @@ impl Formula<'_> {
         after: &[TokenTree],
         diagnostics: &mut Diagnostics,
     ) {
-        let of_group = || match (before, after) {
-            // Not the arguments of a call.
-            (Some(TokenTree::Ident(word)), _) if !is_keyword(word) => None,
-            (Some(TokenTree::Group(_)), _) => None,
-            (_, [TokenTree::Group(group), rest @ ..])
-                if group.delimiter() == Delimiter::Parenthesis =>
-            {
-                self.input_in(&group.stream())?;
-                Some((show(group), rest))
-            }
-            _ => None,
-        };
-        let Some((mut number, mut rest)) = self.input_at(before, after).or_else(of_group) else {
+        let Some((mut number, mut rest)) = self.number_at(before, after) else {
             return;
         };
         while let [
@@ -270,6 +258,8 @@ impl Formula<'_> {
     /// //                              ^ `2` is an integer
     /// fn rest<T: Real>(x: T, part: f64) -> T { x * (1 - part) }
     /// //                                            ^ `1` is an integer
+    /// fn squash<T: Real>(x: T) -> T { x / (1 + (x * x).exp()) }
+    /// //                                   ^ `1` is an integer
     /// fn ramp<T: Real>(x: T) -> T { x.max(0) }
     /// //                                  ^ `0` is an integer
     /// fn twice<T: Real>(x: T) -> T { let double = |y: T| y * 2; double(x) }
@@ -293,7 +283,9 @@ impl Formula<'_> {
         if let [TokenTree::Literal(literal), operator, rest @ ..] = after
             && is_operator(operator)
             && !before.is_some_and(|token| is_mark(token, '.'))
-            && (self.input_at(Some(operator), rest).is_some() || self.is_float(rest))
+            && (self.input_at(Some(operator), rest).is_some()
+                || self.after_number(Some(operator), rest).is_some()
+                || self.is_float(rest))
         {
             is_a_float(literal, diagnostics);
         }
@@ -305,16 +297,17 @@ impl Formula<'_> {
         {
             is_a_float(literal, diagnostics);
         }
+        if let Some([operator, TokenTree::Literal(literal), rest @ ..]) =
+            self.after_number(before, after)
+            && is_operator(operator)
+            && !rest.first().is_some_and(|next| is_word(next, "as"))
+        {
+            is_a_float(literal, diagnostics);
+        }
         let Some((input, rest)) = self.input_at(before, after) else {
             return;
         };
         match rest {
-            [operator, TokenTree::Literal(literal), rest @ ..]
-                if is_operator(operator)
-                    && !rest.first().is_some_and(|next| is_word(next, "as")) =>
-            {
-                is_a_float(literal, diagnostics);
-            }
             [
                 TokenTree::Punct(dot),
                 TokenTree::Ident(method),
@@ -356,6 +349,25 @@ impl Formula<'_> {
             }
             _ => {}
         }
+    }
+
+    /// Returns what follows a number, an input or parentheses that only compute with one, and methods of it.
+    fn after_number<'b>(
+        &self,
+        before: Option<&TokenTree>,
+        after: &'b [TokenTree],
+    ) -> Option<&'b [TokenTree]> {
+        if let [TokenTree::Group(group), ..] = after {
+            // `place::<T>(x)` and `place!(x)` are calls too.
+            let is_called = |before| is_mark(before, '>') || is_mark(before, '!');
+            if before.is_some_and(is_called) || !is_computed(&group.stream()) {
+                return None;
+            }
+        }
+        let (_, rest) = self.number_at(before, after)?;
+        let rest = after_methods(rest);
+        // What another method returns may be an integer.
+        (!rest.first().is_some_and(|next| is_mark(next, '.'))).then_some(rest)
     }
 
     /// Returns whether a value that is an `f64` is next, and nothing is made of it.
@@ -522,6 +534,27 @@ impl Formula<'_> {
         }
     }
 
+    /// Returns the input or the number of a row that is next, or parentheses that only compute with one, and what follows.
+    fn number_at<'b>(
+        &self,
+        before: Option<&TokenTree>,
+        after: &'b [TokenTree],
+    ) -> Option<(String, &'b [TokenTree])> {
+        self.input_at(before, after)
+            .or_else(|| match (before, after) {
+                // Not the arguments of a call.
+                (Some(TokenTree::Ident(word)), _) if !is_keyword(word) => None,
+                (Some(TokenTree::Group(_)), _) => None,
+                (_, [TokenTree::Group(group), rest @ ..])
+                    if group.delimiter() == Delimiter::Parenthesis =>
+                {
+                    self.input_in(&group.stream())?;
+                    Some((show(group), rest))
+                }
+                _ => None,
+            })
+    }
+
     /// What a formula returns is a number, which a literal is not.
     ///
     /// ```text
@@ -611,6 +644,33 @@ fn find_in<'a>(tokens: &TokenStream, inputs: &[&'a Ident]) -> Option<&'a Ident> 
         }
     });
     found.next()
+}
+
+/// Returns what follows the methods of numbers that are called.
+fn after_methods(mut tokens: &[TokenTree]) -> &[TokenTree] {
+    while let [
+        dot,
+        TokenTree::Ident(method),
+        TokenTree::Group(_),
+        rest @ ..,
+    ] = tokens
+        && is_mark(dot, '.')
+        && is_method(method)
+    {
+        tokens = rest;
+    }
+    tokens
+}
+
+/// Returns whether parentheses have one value, made by operators and methods of numbers alone.
+fn is_computed(tokens: &TokenStream) -> bool {
+    let tokens: Vec<TokenTree> = tokens.clone().into_iter().collect();
+    let is_known = |pair: &[TokenTree]| match pair {
+        [dot, TokenTree::Ident(method)] if is_mark(dot, '.') => is_method(method),
+        [dot, TokenTree::Literal(_)] => !is_mark(dot, '.'),
+        _ => true,
+    };
+    tokens.windows(2).all(is_known) && !tokens.iter().any(|token| is_mark(token, ','))
 }
 
 fn calls_a_method(tokens: &TokenStream) -> bool {

@@ -238,3 +238,20 @@ mod integers_beside_floats {
     #[custom_function(elementwise)]
     pub fn rest<T: Real>(x: T, part: f64) -> T { x * (1 - part) + x * (part / 2) }
 }
+
+mod integers_beside_parentheses_and_methods {
+    use super::*;
+    #[custom_function(elementwise)]
+    pub fn squash<T: Real>(x: T, limit: T) -> T { x / (1 + (x / limit).powi(2)).sqrt() }
+    #[custom_function(elementwise)]
+    pub fn shifted<T: Real>(x: T) -> T { (x * x).exp() - 1 + x.sin() * 2 }
+    // Calls, pairs and their methods may have integers.
+    #[custom_function(elementwise)]
+    pub fn right<T: Real>(x: T, p: [T; 4], n: usize) -> T {
+        let places = [place(x) + 1, 1 + place::<T>(x) - 1, 2 * (n, x).0 % 4, (x.place() + n) * 2 % 4, 1 + (x).place()];
+        places.iter().map(|&place| p[place]).sum()
+    }
+    fn place<T: Real>(x: T) -> usize { usize::from(x > 0.5) }
+    trait Place: Real { fn place(self) -> usize { place(self) } }
+    impl<T: Real> Place for T {}
+}
