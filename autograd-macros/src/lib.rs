@@ -16,6 +16,7 @@
 //!    fallback: the item as written, the errors, and an `apply` that does nothing.
 //!
 //! `place` looks into the source file before all stages, for what is beside the item.
+//! `optimized` tells whether the crate that is compiled is.
 //! `types` reads a type as a tensor or a value, `spell` writes one, and `uses` finds the names in an
 //! expression, for the rules and the expansion alike.
 //! The runtime is known only as paths into its `__private` module.
@@ -32,6 +33,7 @@ mod fuzz;
 mod lower;
 mod model;
 mod module;
+mod optimized;
 mod parse;
 mod place;
 mod print;

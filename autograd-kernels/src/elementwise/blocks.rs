@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use super::evaluation::{Evaluation, Loops, Results, Wanted, sealed};
 use super::faster::Faster;
-use super::formula::Formula;
+use super::formula::{Formula, compiled_for};
 use super::groups::{MOST_AT_ONCE, OneGroup};
 use super::item::{Item, spots};
 use super::order::{AllInputs, First, Order, Second, Third, Variables};
@@ -15,7 +15,6 @@ use super::sides::{Outputs, PartialsOf, TileLoop};
 use super::tile::{Side, Tile};
 use super::work::{AllComponents, OneComponent, PartialWork, TangentWork, ValueWork};
 use crate::element::Element;
-use crate::loops::wide::compiled_beside;
 
 /// A formula with its loops, to be differentiated up to `ORDER` times.
 #[doc(hidden)]
@@ -76,7 +75,7 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: 
                     first,
                     inputs,
                 };
-                compiled_beside::<F>(OneComponent::<_, _, O>(work, results));
+                compiled_for::<F, I, O>(OneComponent::<_, _, O>(work, results));
             }
             Evaluation::Tangents if const { !F::IS_WRITTEN_OUT && Self::IS_REPLAYED && ORDER > 1 } =>
             {
@@ -89,7 +88,7 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: 
                         first,
                         inputs,
                     };
-                    compiled_beside::<F>(OneComponent::<_, _, O>(work, results));
+                    compiled_for::<F, I, O>(OneComponent::<_, _, O>(work, results));
                 }
             }
             Evaluation::Partials { order } if const { Self::IS_REPLAYED } => {
@@ -173,7 +172,7 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: 
                 add_values::<T, F, I, O>(formula, kept, tile);
             }
             (Evaluation::Values, _) if const { F::IS_SUMMED } => {
-                compiled_beside::<F>(TileLoop::<_, _, Outputs, I, O, O>::new(formula, tile));
+                compiled_for::<F, I, O>(TileLoop::<_, _, Outputs, I, O, O>::new(formula, tile));
             }
             (Evaluation::Partials { order: 1 }, _)
                 if const { F::IS_SUMMED && ORDER > 0 && Self::IS_REPLAYED } =>
@@ -189,7 +188,7 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: 
                 if const { F::IS_SUMMED && Self::COMPILED > 0 && Self::ARE_ALL_AT_ONCE } =>
             {
                 let all = TileLoop::<_, _, PartialsOf<AllInputs>, I, O, I>::new(formula, tile);
-                compiled_beside::<F>(all);
+                compiled_for::<F, I, O>(all);
             }
             _ => unreachable!("{evaluation:?} is not added for pairs"),
         }
@@ -253,7 +252,7 @@ impl<F: Formula<I, O>, const I: usize, const O: usize, const ORDER: usize> Block
     ) {
         let work = PartialWork::<_, _, D, V, I, O, N, true>::new(&self.0, first, inputs);
         let first = const { spots::<I>(F::INPUTS, F::OF_PAIRS) }[V::START].slice;
-        compiled_beside::<F>(OneComponent::<_, _, N>(work, &mut results[first..]));
+        compiled_for::<F, I, O>(OneComponent::<_, _, N>(work, &mut results[first..]));
     }
 
     /// Writes the derivatives with respect to all components of the variables and of the gradients.
@@ -264,7 +263,7 @@ impl<F: Formula<I, O>, const I: usize, const O: usize, const ORDER: usize> Block
         results: Results<'_, '_, T>,
     ) {
         let work = PartialWork::<_, _, D, V, I, O, N, false>::new(&self.0, first, inputs);
-        compiled_beside::<F>(AllComponents(work, results));
+        compiled_for::<F, I, O>(AllComponents(work, results));
     }
 
     /// Writes the derivatives with respect to a group of inputs: to these themselves if they are `ALONE`.
@@ -376,7 +375,7 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize> OfGroup
 {
     fn run<V: Variables, const N: usize>(self) {
         let Self(formula, tile) = self;
-        compiled_beside::<F>(TileLoop::<_, _, PartialsOf<V>, I, O, N>::new(formula, tile));
+        compiled_for::<F, I, O>(TileLoop::<_, _, PartialsOf<V>, I, O, N>::new(formula, tile));
     }
 }
 

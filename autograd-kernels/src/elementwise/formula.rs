@@ -7,6 +7,7 @@ use super::faster::Faster;
 use super::item::Item;
 use super::tile::Side;
 use crate::element::real::{Literal, Real};
+use crate::loops::wide::{Loop, baseline_beside, compiled_beside};
 
 /// The formula of an elementwise function, of `I` numbers and with `O` results.
 #[doc(hidden)]
@@ -42,6 +43,10 @@ pub trait Formula<const I: usize, const O: usize>: Send + Sync {
     /// Whether the inputs are angles, of which the formula has the sine or the cosine: loops may then tell the compiler
     /// that they are not large.
     const OF_ANGLE: bool = false;
+
+    /// Whether the program that its loops are compiled in is optimized, as far as the macro can tell. In the tests of this
+    /// crate, which take long to compile, those that say so have loops for each instruction set.
+    const IS_OPTIMIZED: bool = !cfg!(test);
 
     /// Returns what was found out about its loop, if that may be no vector code.
     fn faster() -> Option<&'static Faster> {
@@ -89,6 +94,17 @@ pub trait SliceFormula: Send + Sync {
 
     /// Calls `note` with the type and the size of each value that it holds.
     fn list_values(&self, _note: &mut dyn FnMut(&'static str, usize)) {}
+}
+
+/// Runs a loop over a formula, as code of the formula's module: with the widest registers that the processor has, or without
+/// optimization, where that would be three copies of slow code, in one.
+#[inline(always)]
+pub(crate) fn compiled_for<F: Formula<I, O>, const I: usize, const O: usize>(work: impl Loop) {
+    if const { F::IS_OPTIMIZED } {
+        compiled_beside::<F>(work);
+    } else {
+        baseline_beside::<F>(work);
+    }
 }
 
 /// Returns a number without its derivatives, as an expression that is not differentiated gets it.

@@ -49,7 +49,7 @@ mod evaluate;
 pub(crate) mod evaluation;
 mod faster;
 mod floats;
-mod formula;
+pub(crate) mod formula;
 pub(crate) mod groups;
 mod interleaved;
 mod item;

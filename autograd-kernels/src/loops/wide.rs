@@ -247,13 +247,19 @@ pub(crate) fn compiled_beside<F>(work: impl Loop) {
     <[F; 0]>::compiled(work);
 }
 
+/// Runs a loop with the registers that every processor has, in a function of its own, as code of the module of `F`.
+#[inline(always)]
+pub(crate) fn baseline_beside<F>(work: impl Loop) {
+    <[F; 0]>::baseline(work);
+}
+
 /// Runs a loop with the widest registers that the processor has.
 #[inline(always)]
 pub(crate) fn widest(work: impl Loop) {
     widest_beside::<()>(work);
 }
 
-/// [`widest`], as code of the module of `F`, if the program is compiled for speed: without optimization that would only be
+/// [`widest`], as code of the module of `F`, if this crate is compiled for speed: without optimization that would only be
 /// three copies of slow code.
 #[inline(always)]
 fn widest_beside<F>(work: impl Loop) {
@@ -283,7 +289,6 @@ fn widest_beside<F>(work: impl Loop) {
 /// are most of its code: in this module they are one part of it, which takes as long as on one processor.
 trait Placed {
     fn compiled(work: impl Loop);
-    #[cfg(all(target_arch = "x86_64", optimized))]
     fn baseline(work: impl Loop);
     /// # Safety
     /// The processor has AVX2.
@@ -306,7 +311,6 @@ impl<F> Placed for [F; 0] {
         widest_beside::<F>(work);
     }
 
-    #[cfg(all(target_arch = "x86_64", optimized))]
     #[inline(never)]
     fn baseline(work: impl Loop) {
         work.run();

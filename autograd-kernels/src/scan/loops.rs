@@ -7,10 +7,10 @@ use super::slices::SliceScans;
 use crate::element::Element;
 use crate::element::real::{Literal, Real};
 use crate::elementwise::entries::{ONE, Place};
+use crate::elementwise::formula::compiled_for;
 use crate::elementwise::groups::MOST_AT_ONCE;
 use crate::elementwise::order::{First, Second, Third};
 use crate::elementwise::{Formula, Item, SliceFormula};
-use crate::loops::wide::compiled_beside;
 
 /// The highest order of derivatives that there are loops for.
 pub(super) const ORDER: usize = 2;
@@ -170,17 +170,17 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const S: usiz
         match order {
             // Outputs that are not asked for are not computed.
             1 if !has_results => {
-                compiled_beside::<F>(ForwardWork::<_, _, First, I, O, S, false>::new(
+                compiled_for::<F, I, O>(ForwardWork::<_, _, First, I, O, S, false>::new(
                     formula, steps,
                 ));
             }
-            1 => compiled_beside::<F>(ForwardWork::<_, _, First, I, O, S, true>::new(
+            1 => compiled_for::<F, I, O>(ForwardWork::<_, _, First, I, O, S, true>::new(
                 formula, steps,
             )),
-            2 => compiled_beside::<F>(ForwardWork::<_, _, Second, I, O, S, true>::new(
+            2 => compiled_for::<F, I, O>(ForwardWork::<_, _, Second, I, O, S, true>::new(
                 formula, steps,
             )),
-            3 => compiled_beside::<F>(ForwardWork::<_, _, Third, I, O, S, true>::new(
+            3 => compiled_for::<F, I, O>(ForwardWork::<_, _, Third, I, O, S, true>::new(
                 formula, steps,
             )),
             order => unreachable!("order {order} of a scan of order {ORDER}"),
@@ -196,7 +196,7 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const S: usiz
         let of_shared = steps.wants_shared;
         match order {
             1 if !of_shared && const { I > S + X } => {
-                compiled_beside::<F>(BackwardWork::<
+                compiled_for::<F, I, O>(BackwardWork::<
                     _,
                     _,
                     First,
@@ -208,7 +208,7 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const S: usiz
                 >::new(formula, steps));
             }
             1 if !of_steps => {
-                compiled_beside::<F>(BackwardWork::<
+                compiled_for::<F, I, O>(BackwardWork::<
                     _,
                     _,
                     First,
@@ -220,7 +220,7 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const S: usiz
                 >::new(formula, steps));
             }
             1 => {
-                compiled_beside::<F>(BackwardWork::<
+                compiled_for::<F, I, O>(BackwardWork::<
                     _,
                     _,
                     First,
@@ -232,7 +232,7 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const S: usiz
                 >::new(formula, steps));
             }
             2 => {
-                compiled_beside::<F>(BackwardWork::<
+                compiled_for::<F, I, O>(BackwardWork::<
                     _,
                     _,
                     Second,

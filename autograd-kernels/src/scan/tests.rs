@@ -15,6 +15,8 @@ struct Mixed;
 impl Formula<6, 3> for Mixed {
     type Entries = ();
 
+    const IS_OPTIMIZED: bool = true;
+
     fn entries(&self, _: Elements) {}
 
     #[inline(always)]

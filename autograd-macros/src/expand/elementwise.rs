@@ -17,6 +17,7 @@ use crate::docs;
 use crate::model::{
     Definition, Elementwise, Forward, FreeFunction, FunctionModel, Replaced, Row, Style,
 };
+use crate::optimized;
 use crate::spell::lasting;
 use crate::strip;
 use crate::types::{Passing, bound, is_sized, peel};
@@ -258,6 +259,7 @@ pub(super) fn loops(
     let weights = pairs::weights(definition, elementwise, p);
     let sides = pairs::sides_of_formula(elementwise, p);
     let of_style = of_style(elementwise, p);
+    let of_profile = optimized::of_formula();
     let in_reverse = elementwise
         .reversed
         .as_ref()
@@ -272,6 +274,7 @@ pub(super) fn loops(
             #lists_of_items
             #sides
             #of_style
+            #of_profile
 
             #[inline(always)]
             fn at<#real: #p::Real>(
@@ -484,6 +487,7 @@ fn gradients_formula(
     };
     let items = lists_of_items(&of_both, &of_inputs, p);
     let of_style = of_style(elementwise, p);
+    let of_profile = optimized::of_formula();
     let elements = local("elements");
     let note = local("note");
     let list = list_values(
@@ -498,6 +502,7 @@ fn gradients_formula(
             type Entries = <#formula as #p::Formula<#inputs, #outputs>>::Entries;
             #items
             #of_style
+            #of_profile
 
             #[inline(always)]
             fn entries(&self, #elements: #p::Elements) -> Self::Entries {

@@ -9,6 +9,7 @@ use super::items::Items;
 use super::tokens::{local, number};
 use super::values::{formula_name, of_note};
 use crate::model::{Definition, Elementwise, FunctionModel, Pairs, Reduce, Side};
+use crate::optimized;
 use crate::spell::at;
 
 /// Returns the call that applies the function to tensors, and the one that computes with arrays.
@@ -120,6 +121,7 @@ pub(super) fn weights(
     let formula = formula.to_token_stream();
     let sides = sides(pairs, p);
     let of_style = elementwise::of_style(elementwise, p);
+    let of_profile = optimized::of_formula();
     let of_note = of_note();
     Some(quote! {
         struct #name(#formula);
@@ -131,6 +133,7 @@ pub(super) fn weights(
             const SIDES: &'static [#p::Side] = &[#(#sides,)* #p::Side::Row];
             const IS_SUMMED: ::core::primitive::bool = true;
             #of_style
+            #of_profile
 
             #[inline(always)]
             fn entries(&self, #elements: #p::Elements) -> Self::Entries {

@@ -334,6 +334,8 @@ struct Line;
 impl Formula<2, 1> for Line {
     type Entries = ();
 
+    const IS_OPTIMIZED: bool = true;
+
     fn entries(&self, _: Elements) {}
 
     #[inline(always)]
