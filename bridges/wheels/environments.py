@@ -2,7 +2,7 @@
 
 `python environments.py make` installs the packages of `.venv`, and makes the others in `.venvs`, unless they are there.
 `python environments.py test WHEEL …` installs the wheels in all of them and runs the tests of the bridge. What cannot be
-made is skipped, with the reason.
+made is skipped, with the reason. After `--oldest`, both take only the first of the table.
 """
 
 import concurrent.futures
@@ -105,9 +105,9 @@ def tests_of(row):
     return [*ignored, f"{BRIDGES}/python/tests", f"{BRIDGES}/examples"]
 
 
-def jobs(wheels):
+def jobs(rows, wheels):
     """Installs the wheels, and yields the tests of each environment: its name, its folder, and the tests."""
-    for row in [None, *TABLE]:
+    for row in rows:
         folder = FOLDER / name_of(row) if row else OWN
         if not (folder / "made").exists():
             print(f"skipped: {folder.name}, which `./setup` has not made", flush=True)
@@ -135,15 +135,21 @@ def test(job):
 
 def main():
     command, *arguments = sys.argv[1:]
+    rows = [None, *TABLE]
+    if arguments[:1] == ["--oldest"]:
+        rows = [None, TABLE[0]]
+        del arguments[0]
     # Most of both is on one processor, and modules are compiled once, when they are first imported.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    # The tests of JAX take most of the time, and that is to compile programs that run once.
+    os.environ["XLA_FLAGS"] = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         if platform.system() == "Windows":
             print("skipped: the environments are for Linux and macOS")
         elif command == "make":
-            list(pool.map(make, [None, *TABLE]))
+            list(pool.map(make, rows))
         else:
-            sys.exit(False in list(pool.map(test, list(jobs(arguments)))))
+            sys.exit(False in list(pool.map(test, list(jobs(rows, arguments)))))
 
 
 if __name__ == "__main__":
