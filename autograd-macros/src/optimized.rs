@@ -60,7 +60,7 @@ mod tests {
         assert!(!called("/usr/bin/rustc --crate-name ops -C opt-level=0"));
         assert!(!called("rustc -C opt-level=3 -C opt-level=0"));
         assert!(called("rustc --crate-name ops -C opt-level=1"));
-        assert!(called(r"rustc -Copt-level=s"));
+        assert!(called("rustc -Copt-level=s"));
         assert!(called("rustc --codegen opt-level=2"));
         assert!(called("rustc --codegen=opt-level=2"));
         assert!(called("rustc -O src/lib.rs"));

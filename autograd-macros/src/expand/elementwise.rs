@@ -258,8 +258,7 @@ pub(super) fn loops(
     let assertion = few_numbers(elementwise, p);
     let weights = pairs::weights(definition, elementwise, p);
     let sides = pairs::sides_of_formula(elementwise, p);
-    let of_style = of_style(elementwise, p);
-    let of_profile = optimized::of_formula();
+    let of_loops = of_loops(elementwise, p);
     let in_reverse = elementwise
         .reversed
         .as_ref()
@@ -273,8 +272,7 @@ pub(super) fn loops(
             #block
             #lists_of_items
             #sides
-            #of_style
-            #of_profile
+            #of_loops
 
             #[inline(always)]
             fn at<#real: #p::Real>(
@@ -300,10 +298,12 @@ pub(super) fn loops(
     }
 }
 
-/// Generates what is to be said of a formula that is not written out. One with entries for each element is not replayed.
-pub(super) fn of_style(elementwise: &Elementwise, p: &TokenStream) -> Option<TokenStream> {
+/// Generates what is to be said of the loops of a formula: that its crate is not optimized, or that it is not written out.
+/// One with entries for each element is not replayed.
+pub(super) fn of_loops(elementwise: &Elementwise, p: &TokenStream) -> Option<TokenStream> {
+    let of_profile = optimized::of_formula();
     if elementwise.style == Style::WrittenOut || !elementwise.entries.is_empty() {
-        return None;
+        return of_profile;
     }
     let constant = (elementwise.style == Style::Calls).then(|| {
         quote!(
@@ -311,6 +311,7 @@ pub(super) fn of_style(elementwise: &Elementwise, p: &TokenStream) -> Option<Tok
         )
     });
     Some(quote! {
+        #of_profile
         const IS_VECTOR_CODE: ::core::primitive::bool = false;
         #constant
 
@@ -486,8 +487,7 @@ fn gradients_formula(
         quote!([#(#x,)* #(#g),*])
     };
     let items = lists_of_items(&of_both, &of_inputs, p);
-    let of_style = of_style(elementwise, p);
-    let of_profile = optimized::of_formula();
+    let of_loops = of_loops(elementwise, p);
     let elements = local("elements");
     let note = local("note");
     let list = list_values(
@@ -501,8 +501,7 @@ fn gradients_formula(
         impl #p::Formula<#both, #inputs> for #name {
             type Entries = <#formula as #p::Formula<#inputs, #outputs>>::Entries;
             #items
-            #of_style
-            #of_profile
+            #of_loops
 
             #[inline(always)]
             fn entries(&self, #elements: #p::Elements) -> Self::Entries {

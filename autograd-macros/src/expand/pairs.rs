@@ -9,7 +9,6 @@ use super::items::Items;
 use super::tokens::{local, number};
 use super::values::{formula_name, of_note};
 use crate::model::{Definition, Elementwise, FunctionModel, Pairs, Reduce, Side};
-use crate::optimized;
 use crate::spell::at;
 
 /// Returns the call that applies the function to tensors, and the one that computes with arrays.
@@ -120,8 +119,7 @@ pub(super) fn weights(
     .map(local);
     let formula = formula.to_token_stream();
     let sides = sides(pairs, p);
-    let of_style = elementwise::of_style(elementwise, p);
-    let of_profile = optimized::of_formula();
+    let of_loops = elementwise::of_loops(elementwise, p);
     let of_note = of_note();
     Some(quote! {
         struct #name(#formula);
@@ -132,8 +130,7 @@ pub(super) fn weights(
             const INPUTS: &'static [#p::Item] = #list;
             const SIDES: &'static [#p::Side] = &[#(#sides,)* #p::Side::Row];
             const IS_SUMMED: ::core::primitive::bool = true;
-            #of_style
-            #of_profile
+            #of_loops
 
             #[inline(always)]
             fn entries(&self, #elements: #p::Elements) -> Self::Entries {
