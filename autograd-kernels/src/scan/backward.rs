@@ -29,6 +29,8 @@ pub struct Backward<'a, 'b, T> {
     pub(super) steps: Range<usize>,
     /// The inputs, component after component.
     pub(super) inputs: &'a [Stream<'a, T>],
+    /// The states before the steps, a block for each component of each, if the steps are run again.
+    pub(super) states: &'a [T],
     /// The gradients of the results, component after component. Those of states are not used.
     pub(super) gradients: &'a [Stream<'a, T>],
     /// The adjoints after the steps, a block for each component of each state; then those before the steps.

@@ -10,6 +10,7 @@ use crate::elementwise::entries::{ONE, Place};
 use crate::elementwise::formula::compiled_for;
 use crate::elementwise::groups::MOST_AT_ONCE;
 use crate::elementwise::order::{First, Second, Third};
+use crate::elementwise::recorded::Kept;
 use crate::elementwise::{Formula, Item, SliceFormula};
 
 /// The highest order of derivatives that there are loops for.
@@ -64,6 +65,9 @@ pub trait ScanLoops<T: Element>: Send + Sync + sealed::Sealed {
 
     /// Calls `note` with the type and the size of each value that the formula holds.
     fn list_values(&self, note: &mut dyn FnMut(&'static str, usize));
+
+    /// Returns the replays of a segment that runs again, and backward, if the formula has them. `numbers` are those of a lane.
+    fn kept(&self, order: usize, numbers: &[T], wanted: &[bool]) -> Option<Kept<T>>;
 
     /// Computes some steps, of numbers with the components of an order. Writes all elements of the results that there
     /// are.
@@ -159,6 +163,13 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const S: usiz
 
     fn list_values(&self, note: &mut dyn FnMut(&'static str, usize)) {
         self.0.list_values(note);
+    }
+
+    fn kept(&self, order: usize, numbers: &[T], wanted: &[bool]) -> Option<Kept<T>> {
+        if const { Self::IS_FORWARD_REPLAYED && Self::IS_BACKWARD_REPLAYED } {
+            return self.as_slices().kept(order, numbers, wanted);
+        }
+        None
     }
 
     fn forward_steps(&self, order: usize, steps: Forward<'_, '_, T>) {

@@ -12,7 +12,9 @@
 //! # Memory
 //!
 //! A backward pass needs the states before each step. Forward saves those before each √n-th step, [`Checkpoints`], and
-//! backward runs the steps in between again, one *segment* at a time, from the last to the first: at most 2√n states.
+//! backward runs the steps in between again, one *segment* at a time, from the last to the first: at most 2√n states. Of
+//! a formula that is replayed, what its functions have computed there is kept too, of the lanes of a replay, if the cache
+//! holds it.
 //!
 //! # Derivatives
 //!

@@ -101,9 +101,18 @@ impl<T: Element> Loop for BackwardWork<'_, '_, '_, T> {
         let (states, inputs) = (counts.states, counts.inputs());
         let results = states + counts.outputs;
         let of_steps = states..states + counts.steps;
-        let replay = run.replays.backward.get_or_insert_with(|| {
-            Replay::new(Wanted::Gradients(wanted.to_vec()), inputs + results, inputs)
-        });
+        let (replay, mut kept) = match &mut run.replays.kept {
+            Some(Some(kept)) => {
+                let again = (&mut kept.forward, &mut kept.rows, states + kept.count);
+                (&mut kept.backward, Some(again))
+            }
+            _ => {
+                let replay = run.replays.backward.get_or_insert_with(|| {
+                    Replay::new(Wanted::Gradients(wanted.to_vec()), inputs + results, inputs)
+                });
+                (replay, None)
+            }
+        };
         let is_summed = |number: &usize| run.sums[*number] && run.of_steps[*number].is_some();
         let summed: Vec<usize> = (0..counts.steps).filter(is_summed).collect();
         let mut sums = vec![Row([T::zero(); WIDTH]); counts.shared];
@@ -119,9 +128,45 @@ impl<T: Element> Loop for BackwardWork<'_, '_, '_, T> {
             for sum in &mut sums {
                 sum.0.fill(T::zero());
             }
+            if let Some((again, rows, of_step)) = &mut kept {
+                for input in of_steps.end..inputs {
+                    load(run.inputs[input], 0, &places, again.input(input));
+                }
+                for state in 0..states {
+                    fill(
+                        again.input(state),
+                        &block(run.states, state)[places.clone()],
+                    );
+                }
+                let rows = rows.chunks_exact_mut(*of_step).take(run.steps.len());
+                for (index, rows) in rows.enumerate() {
+                    for input in of_steps.clone() {
+                        load(run.inputs[input], index, &places, again.input(input));
+                    }
+                    let (before, after) = rows.split_at_mut(states);
+                    for (state, row) in before.iter_mut().enumerate() {
+                        row.0 = *again.input(state);
+                    }
+                    again.run(formula);
+                    for (number, row) in after.iter_mut().enumerate() {
+                        row.0 = *again.result(states + number);
+                    }
+                    again.carry(states, 0);
+                }
+            }
             for (index, step) in run.steps.clone().enumerate().rev() {
-                for input in 0..of_steps.end {
+                for input in of_steps.clone() {
                     load(run.inputs[input], index, &places, replay.input(input));
+                }
+                if let Some((_, rows, of_step)) = &kept {
+                    let rows = &rows[index * of_step..][..*of_step];
+                    let (before, after) = rows.split_at(states);
+                    replay.write(0, before);
+                    replay.write(inputs + results, after);
+                } else {
+                    for state in 0..states {
+                        load(run.inputs[state], index, &places, replay.input(state));
+                    }
                 }
                 for result in states..results {
                     let gradient = replay.input(inputs + result);

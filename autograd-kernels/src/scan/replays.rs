@@ -1,6 +1,6 @@
 //! The replays of a pass.
 
-use crate::elementwise::recorded::Replay;
+use crate::elementwise::recorded::{Kept, Replay};
 
 /// The replays of a formula, which all blocks of lanes use.
 #[derive(Debug)]
@@ -8,6 +8,9 @@ pub(super) struct Replays<T> {
     /// Of the results, and of the states alone.
     pub(super) forward: [Option<Replay<T>>; 2],
     pub(super) backward: Option<Replay<T>>,
+    /// Those of a segment that runs again and then backward, if the formula has them; with room for the states before each
+    /// step and what is kept of it. Not known at first.
+    pub(super) kept: Option<Option<Kept<T>>>,
 }
 
 impl<T> Replays<T> {
@@ -15,6 +18,7 @@ impl<T> Replays<T> {
         Self {
             forward: [None, None],
             backward: None,
+            kept: None,
         }
     }
 }

@@ -11,12 +11,12 @@ use super::forward::Forward;
 use super::lanes::{Lanes, Rows};
 use super::recurrence::Recurrence;
 use super::replays::Replays;
-use super::segments::{CHUNK, CHUNK_OF_FEW, chunks, segment, segments};
+use super::segments::{CHUNK, CHUNK_OF_FEW, KEPT, chunks, segment, segments};
 use super::source::{Source, Stream};
 use crate::element::Element;
 use crate::elementwise::Item;
 use crate::elementwise::evaluation::{BLOCK, LANES};
-use crate::elementwise::recorded::WIDTH;
+use crate::elementwise::recorded::{Kept, Row, WIDTH};
 use crate::parallel::{each_part, shares, worth};
 
 /// The results of a pass, in the order in which a part has them; all but the first two are those of backward. Each has
@@ -316,7 +316,7 @@ impl<T: Element> Pass<'_, T> {
             // A replay reads a few lanes of all steps, and then the next: of rows that are far apart, the processor does not
             // expect that.
             let room = source.room(
-                block.chunk().min(self.recurrence.steps),
+                block.chunk().min(self.recurrence.steps).max(steps.len()),
                 block.size(),
                 is_replayed,
             );
@@ -395,18 +395,29 @@ impl<T: Element> Pass<'_, T> {
             } else {
                 self.restored(index - 1, block, &checkpoints)
             };
-            self.again(&steps, block, buffers, &mut states);
+            if is_replayed && buffers.replays.kept.is_none() {
+                let inputs = &mut buffers.inputs;
+                let kept = self.kept(&steps, block, inputs, &states, &results.of_steps);
+                buffers.replays.kept = Some(kept);
+            }
+            let is_kept = matches!(buffers.replays.kept, Some(Some(_)));
+            if !is_kept {
+                self.again(&steps, block, buffers, &mut states);
+            }
+            let chunk_length = if is_kept { steps.len() } else { block.chunk() };
             of_segment.fill(T::zero());
-            for chunk in chunks(&steps, block.chunk()).rev() {
+            for chunk in chunks(&steps, chunk_length).rev() {
                 of_chunk.fill(T::zero());
-                let first = (chunk.start - steps.start) * self.states() * block.padded;
-                let trail = &buffers.trail[first..];
                 let inputs = &mut buffers.inputs;
                 let mut inputs = self.streams(&self.inputs, &chunk, block, inputs, is_replayed);
-                for state in 0..self.states() {
-                    let place = state / counts.states * counts.inputs() + state % counts.states;
-                    let rows = &trail[state * block.padded..];
-                    inputs[place] = Stream::of(rows, self.states() * block.padded);
+                if !is_kept {
+                    let row = self.states() * block.padded;
+                    let trail = &buffers.trail[(chunk.start - steps.start) * row..];
+                    for state in 0..self.states() {
+                        let number = state % counts.states;
+                        let place = state / counts.states * counts.inputs() + number;
+                        inputs[place] = Stream::of(&trail[state * block.padded..], row);
+                    }
                 }
                 let gradients = &mut buffers.gradients;
                 let gradients =
@@ -415,6 +426,7 @@ impl<T: Element> Pass<'_, T> {
                     lanes: block.lanes(),
                     steps: chunk,
                     inputs: &inputs,
+                    states: if is_kept { &states } else { &[] },
                     gradients: &gradients,
                     adjoints: &mut adjoints,
                     of_steps: &mut results.of_steps,
@@ -431,6 +443,37 @@ impl<T: Element> Pass<'_, T> {
         write(&adjoints, &mut results.of_states);
         write(&of_shared, &mut results.of_shared);
         buffers.checkpoints = checkpoints;
+    }
+
+    /// Returns the replays that run a segment again and then backward, if they are faster: the formula has functions, and
+    /// what is kept stays in the cache.
+    fn kept(
+        &self,
+        steps: &Range<usize>,
+        block: Block,
+        inputs: &mut [Vec<T>],
+        states: &[T],
+        of_steps: &[Option<Rows<'_, T>>],
+    ) -> Option<Kept<T>> {
+        let counts = self.recurrence.loops.counts();
+        let wanted: Vec<bool> = repeat_n(true, self.states())
+            .chain(of_steps.iter().map(Option::is_some))
+            .chain(repeat_n(self.wants_shared, self.components * counts.shared))
+            .collect();
+        let first = steps.start..steps.start + 1;
+        let inputs = self.streams(&self.inputs, &first, block, inputs, true);
+        let number = |(index, stream): (usize, &Stream<'_, T>)| match states.get(index * BLOCK) {
+            Some(state) => *state,
+            None => stream.row(0, 1)[0],
+        };
+        let numbers: Vec<T> = inputs.iter().enumerate().map(number).collect();
+        let mut kept = self.recurrence.loops.kept(self.order, &numbers, &wanted)?;
+        let rows = segment(self.recurrence.steps) * (self.states() + kept.count);
+        if rows * size_of::<Row<T>>() > KEPT {
+            return None;
+        }
+        kept.rows.resize(rows, Row([T::zero(); WIDTH]));
+        Some(kept)
     }
 
     /// Runs a segment again, and keeps the states before each step.

@@ -14,6 +14,9 @@ pub(super) const CHUNK: usize = 32;
 /// The same of one or two lanes.
 pub(super) const CHUNK_OF_FEW: usize = 1024;
 
+/// The most bytes that a pass backward keeps of a segment, of the lanes of a replay: they stay in the cache.
+pub(super) const KEPT: usize = 512 << 10;
+
 /// The states before the first step of each segment but the first one.
 #[doc(hidden)]
 #[derive(Debug)]

@@ -17,7 +17,7 @@ use super::source::Stream;
 use crate::element::Element;
 use crate::element::real::{Literal, Real};
 use crate::elementwise::order::{First, Order, Second, Third};
-use crate::elementwise::recorded::{Recorded, Replayed, Trace};
+use crate::elementwise::recorded::{Kept, Recorded, Replay, Replayed, Trace};
 use crate::elementwise::{Item, SliceFormula};
 
 /// Returns the item of a tensor of this shape whose rows have any length; without an axis it has rows of no numbers.
@@ -116,6 +116,15 @@ impl<T: Element, F: SliceFormula> ScanLoops<T> for SliceScans<F> {
 
     fn list_values(&self, note: &mut dyn FnMut(&'static str, usize)) {
         self.formula.list_values(note);
+    }
+
+    fn kept(&self, order: usize, numbers: &[T], wanted: &[bool]) -> Option<Kept<T>> {
+        // At others, forward and backward have the components in opposite order.
+        if order != 1 {
+            return None;
+        }
+        let trace = Step::<F, First>::new(self, true).record(numbers);
+        Replay::of_kept(&trace, self.counts.states, wanted)
     }
 
     fn forward_steps(&self, order: usize, steps: Forward<'_, '_, T>) {

@@ -11,10 +11,19 @@ use crate::loops::wide::{Loop, compiled};
 
 /// A function of one number, and of a whole number that is the same for all lanes.
 pub(super) trait OfOne: 'static {
-    /// Whether its derivative is 0 everywhere.
-    const IS_FLAT: bool = false;
+    const SLOPE: Slope = Slope::Other;
 
     fn at<R: Real>(x: R, parameter: i32) -> R;
+}
+
+/// What the derivative of a function is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Slope {
+    /// 0 everywhere.
+    Zero,
+    /// The function.
+    Itself,
+    Other,
 }
 
 /// A function of two numbers.
@@ -41,8 +50,7 @@ pub(super) struct Function<T> {
     /// By the operands that are variables: a bit for each, the lowest for the first.
     runs: [Run<T>; 4],
     pub(super) parameter: i32,
-    /// Whether its derivative is 0 everywhere.
-    pub(super) is_flat: bool,
+    pub(super) slope: Slope,
 }
 
 impl<T: Element> Function<T> {
@@ -51,7 +59,7 @@ impl<T: Element> Function<T> {
         Self {
             runs: [values, slopes, values, slopes],
             parameter,
-            is_flat: F::IS_FLAT,
+            slope: F::SLOPE,
         }
     }
 
@@ -64,7 +72,7 @@ impl<T: Element> Function<T> {
                 two::<T, F, true, true>,
             ],
             parameter: 0,
-            is_flat: false,
+            slope: Slope::Other,
         }
     }
 
@@ -76,7 +84,7 @@ impl<T: Element> Function<T> {
     /// Returns whether all loops are the same.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         let key = |function: &Self| [0, 1, 2, 3].map(|variables| function.key(variables));
-        key(self) == key(other) && self.is_flat == other.is_flat
+        key(self) == key(other) && self.slope == other.slope
     }
 
     /// Computes the slopes along all variables, of the numbers of one lane.

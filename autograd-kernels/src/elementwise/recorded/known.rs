@@ -69,6 +69,14 @@ fn made<T: Element>(mut trace: Trace<T>, wanted: &Wanted) -> Program<T> {
             let results = trace.results[..*count].iter();
             results.map(|result| Some(*result)).collect()
         }
+        Wanted::Kept(count, of_inputs) => {
+            let mut results: Vec<_> = trace.results[..*count].iter().copied().map(Some).collect();
+            let kept = trace.clone().keep_for(of_inputs).1;
+            trace.reverse(of_inputs);
+            results.extend(kept.into_iter().map(Some));
+            results
+        }
+        Wanted::GradientsOfKept(of_inputs) => trace.keep_for(of_inputs).0,
         Wanted::Gradients(wanted) => {
             let (of_inputs, results) = wanted.split_at(trace.inputs);
             let results = results.iter().zip(&trace.results);

@@ -22,6 +22,6 @@ mod rows;
 mod schedule;
 mod trace;
 
-pub(crate) use replay::{Replay, Replayed, Wanted};
+pub(crate) use replay::{Kept, Replay, Replayed, Wanted};
 pub(crate) use rows::{Row, WIDTH};
 pub(crate) use trace::{Recorded, Trace};

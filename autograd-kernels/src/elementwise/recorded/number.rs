@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
-use super::functions::{Function, OfOne, OfTwo};
+use super::functions::{Function, OfOne, OfTwo, Slope};
 use super::program::pulled;
 use super::trace::{Comparison, Kind, Recorded, Trace, trace};
 use crate::element::Element;
@@ -54,12 +54,12 @@ fn constant<T: Element>(value: T) -> Dual<T::Number, 0> {
 
 /// The functions of one number.
 macro_rules! functions {
-    ($is_flat:literal: $($name:ident)*) => {$(
+    ($slope:ident: $($name:ident)*) => {$(
         fn $name(self) -> Self {
             struct Named;
 
             impl OfOne for Named {
-                const IS_FLAT: bool = $is_flat;
+                const SLOPE: Slope = Slope::$slope;
 
                 #[inline(always)]
                 fn at<R: Real>(x: R, _parameter: i32) -> R {
@@ -100,7 +100,7 @@ impl<T: Element> sealed::Sealed for Recorded<T> {
         Self::operation([self, slope], || Kind::Pulled, |[x, y]| pulled(x, y))
     }
 
-    functions!(false: within_one lorentzian gaussian);
+    functions!(Other: within_one lorentzian gaussian);
 }
 
 impl<T: Element> From<f64> for Recorded<T> {
@@ -269,11 +269,12 @@ macro_rules! functions_of_two {
 }
 
 impl<T: Element> Real for Recorded<T> {
-    functions!(false:
-        exp exp_m1 ln ln_1p sqrt cbrt recip abs sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh sigmoid
+    functions!(Other:
+        exp_m1 ln ln_1p sqrt cbrt recip abs sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh sigmoid
         softplus erf normal_cdf normal_pdf gelu square rsqrt relu silu gelu_tanh
     );
-    functions!(true: signum floor ceil round round_ties_even detach);
+    functions!(Itself: exp);
+    functions!(Zero: signum floor ceil round round_ties_even detach);
     functions_of_two!(powf atan2 hypot max min leaky_relu elu);
 
     fn powi(self, n: i32) -> Self {

@@ -2,7 +2,7 @@
 //!
 //! Each operation has a row for its result, which no other has: it is the number of instructions that takes the time, not
 //! that of rows. The rows of the inputs are the first, those of constants follow, and then those of the instructions'
-//! results, in their order: an instruction reads the rows before its own.
+//! results, in their order: an instruction reads the rows before its own. What a pass forward has kept is an input too.
 
 use std::ops::Range;
 
@@ -172,22 +172,24 @@ struct Layout<'a, T> {
 impl<'a, T: Element> Layout<'a, T> {
     fn of(trace: &'a Trace<T>, schedule: &'a Schedule) -> Self {
         let nodes = &trace.nodes;
-        let is_input = |kind: Kind<T>| matches!(kind, Kind::Input);
         let mut layout = Self {
             trace,
             schedule,
-            inputs: nodes.iter().filter(|node| is_input(node.kind)).count(),
+            inputs: 0,
             constants: Vec::new(),
             values: vec![0; nodes.len()],
             counts: vec![0; nodes.len()],
             used: 0,
         };
-        for (index, node) in nodes.iter().enumerate() {
-            if is_input(node.kind) {
-                layout.values[index] = layout.used;
-                layout.used += 1;
+        for kind in [Kind::Input, Kind::Kept] {
+            for (index, node) in nodes.iter().enumerate() {
+                if node.kind == kind {
+                    layout.values[index] = layout.used;
+                    layout.used += 1;
+                }
             }
         }
+        layout.inputs = layout.used;
         for (index, node) in nodes.iter().enumerate() {
             if let Kind::Constant(value) = node.kind
                 && schedule.is_used[index]
@@ -240,7 +242,7 @@ impl<T: Element> Code<T> {
             Kind::OfOne(function) | Kind::OfTwo(function) => {
                 Self::Function(function, schedule.variables[node])
             }
-            Kind::Input | Kind::Constant(_) | Kind::Slope(_) => {
+            Kind::Input | Kind::Kept | Kind::Constant(_) | Kind::Slope(_) => {
                 unreachable!("operations alone are in groups")
             }
         }

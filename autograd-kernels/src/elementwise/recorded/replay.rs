@@ -28,6 +28,10 @@ pub(crate) enum Wanted {
     /// The gradients with respect to some inputs; and then some of the results themselves, if there are so many. The
     /// gradients of the results are further inputs.
     Gradients(Vec<bool>),
+    /// The first results, and then what [`Wanted::GradientsOfKept`] of these inputs are computed from.
+    Kept(usize, Vec<bool>),
+    /// The gradients. The gradients of the results are further inputs, and then what is kept.
+    GradientsOfKept(Vec<bool>),
 }
 
 /// The programs of a formula, and the rows of lanes that they compute.
@@ -45,6 +49,20 @@ pub struct Replay<T> {
     is_apart: bool,
 }
 
+/// The replays of a formula whose pass forward keeps what the pass backward would compute again, and room for that.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Kept<T> {
+    /// The number of rows that are kept.
+    pub(crate) count: usize,
+    /// Its first results are followed by what is kept.
+    pub(crate) forward: Replay<T>,
+    /// The gradients of the results are followed by what is kept.
+    pub(crate) backward: Replay<T>,
+    /// As much as the caller makes.
+    pub(crate) rows: Vec<Row<T>>,
+}
+
 impl<T: Element> Replay<T> {
     /// Returns a replay with so many inputs and results.
     pub(crate) fn new(wanted: Wanted, inputs: usize, results: usize) -> Self {
@@ -60,10 +78,42 @@ impl<T: Element> Replay<T> {
         }
     }
 
+    /// Returns the replays of the first results and of gradients, with what a pass forward keeps for the pass backward.
+    /// There are none of a formula with branches, whose courses may keep something else, nor where nothing is to be kept.
+    pub(crate) fn of_kept(trace: &Trace<T>, count: usize, wanted: &[bool]) -> Option<Kept<T>> {
+        if !trace.branches.is_empty() || !trace.is_of_all_lanes() {
+            return None;
+        }
+        let of = |wanted, inputs, results| {
+            let mut replay = Self::new(wanted, inputs, results);
+            replay.activate(trace.clone());
+            replay
+        };
+        let forward = of(Wanted::Kept(count, wanted.to_vec()), trace.inputs, count);
+        let kept = forward.programs[0].results.len() - count;
+        let inputs = trace.inputs + trace.results.len() + kept;
+        (kept > 0).then(|| Kept {
+            count: kept,
+            rows: Vec::new(),
+            forward,
+            backward: of(
+                Wanted::GradientsOfKept(wanted.to_vec()),
+                inputs,
+                trace.inputs,
+            ),
+        })
+    }
+
     /// Returns an input, to write it.
     #[inline(always)]
     pub(crate) fn input(&mut self, index: usize) -> &mut [T; WIDTH] {
         &mut self.rows[index].0
+    }
+
+    /// Writes the inputs from `first` on.
+    #[inline(always)]
+    pub(crate) fn write(&mut self, first: usize, rows: &[Row<T>]) {
+        self.rows[first..][..rows.len()].copy_from_slice(rows);
     }
 
     /// Returns a result.
@@ -138,8 +188,10 @@ impl<T: Element> Replay<T> {
     /// Returns the results of a lane; zeros for those that are not wanted.
     fn results_of(&self, trace: &Trace<T>, inputs: &[T]) -> Vec<T> {
         match &self.wanted {
-            Wanted::Values(count) => trace.results().take(*count).collect(),
-            Wanted::Gradients(wanted) => {
+            Wanted::Values(count) | Wanted::Kept(count, _) => {
+                trace.results().take(*count).collect()
+            }
+            Wanted::Gradients(wanted) | Wanted::GradientsOfKept(wanted) => {
                 let of_inputs = &wanted[..trace.inputs];
                 let mut gradients = trace.gradients(&inputs[trace.inputs..], of_inputs);
                 gradients.extend(trace.results());

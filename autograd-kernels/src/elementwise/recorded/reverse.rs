@@ -1,5 +1,6 @@
 //! The operations of a pass backward, appended to those of a formula.
 
+use super::functions::Slope;
 use super::trace::{Kind, Trace};
 use crate::element::Element;
 
@@ -47,13 +48,46 @@ impl<T: Element> Trace<T> {
             .collect()
     }
 
+    /// Appends the gradients with respect to the inputs that are wanted, of what is kept of a pass forward. Returns their
+    /// nodes and those that are kept.
+    pub(super) fn keep_for(&mut self, wanted: &[bool]) -> (Vec<Option<usize>>, Vec<usize>) {
+        let gradients = self.reverse(wanted);
+        let kept = self.keep(&gradients);
+        (gradients, kept)
+    }
+
+    /// Makes the functions that some nodes need what is kept of a pass forward, with their slopes, and returns which they
+    /// are: a function takes as long as many other operations.
+    fn keep(&mut self, needed: &[Option<usize>]) -> Vec<usize> {
+        let mut is_needed = vec![false; self.nodes.len()];
+        for &node in needed.iter().flatten() {
+            is_needed[node] = true;
+        }
+        let mut kept = Vec::new();
+        for index in (0..self.nodes.len()).rev() {
+            if !is_needed[index] {
+                continue;
+            }
+            let node = &mut self.nodes[index];
+            if let Kind::OfOne(_) | Kind::OfTwo(_) | Kind::Slope(_) = node.kind {
+                node.kind = Kind::Kept;
+                kept.push(index);
+            }
+            for operand in node.operands() {
+                is_needed[*operand] = true;
+            }
+        }
+        kept.reverse();
+        kept
+    }
+
     /// Returns whether gradients pass through each node, to the inputs that are wanted.
     fn live(&self, wanted: &[bool]) -> Vec<bool> {
         let mut is_live = Vec::with_capacity(self.nodes.len());
         for (index, node) in self.nodes.iter().enumerate() {
             let passes = match node.kind {
                 Kind::Input => wanted[index],
-                Kind::OfOne(function) if function.is_flat => false,
+                Kind::OfOne(function) if function.slope == Slope::Zero => false,
                 _ => node.operands().iter().any(|operand| is_live[*operand]),
             };
             is_live.push(passes);
@@ -102,7 +136,9 @@ impl<T: Element> Trace<T> {
             }
             Kind::OfTwo(function) => function.slopes([x, y]),
             Kind::Input | Kind::Constant(_) => [zero; 2],
-            Kind::PulledSum | Kind::Slope(_) => unreachable!("parts of a pass backward"),
+            Kind::Kept | Kind::PulledSum | Kind::Slope(_) => {
+                unreachable!("parts of a pass backward")
+            }
         }
     }
 
@@ -119,6 +155,9 @@ impl<T: Element> Trace<T> {
                     Kind::Constant(_) => Term::Scaled(gradient, factor),
                     _ => Term::Pulled(gradient, factor),
                 }
+            }
+            Kind::OfOne(function) if function.slope == Slope::Itself => {
+                Term::Pulled(gradient, node)
             }
             _ => Term::Pulled(gradient, self.append(Kind::Slope(index), [node])),
         }

@@ -161,7 +161,7 @@ impl Schedule {
                 let [run, parameter] = function.key(variables);
                 [7, run, parameter, variables]
             }
-            Kind::Input | Kind::Constant(_) | Kind::Slope(_) => {
+            Kind::Input | Kind::Kept | Kind::Constant(_) | Kind::Slope(_) => {
                 unreachable!("operations alone are in groups")
             }
         }

@@ -44,6 +44,8 @@ pub(super) struct Node<T> {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Kind<T> {
     Input,
+    /// What a pass forward has computed, and is read in a pass backward.
+    Kept,
     Constant(T),
     Negative,
     Sum,
@@ -81,7 +83,7 @@ impl<T> Node<T> {
     /// Returns the operands that there are.
     pub(super) fn operands(&self) -> &[usize] {
         let count = match self.kind {
-            Kind::Input | Kind::Constant(_) => 0,
+            Kind::Input | Kind::Kept | Kind::Constant(_) => 0,
             Kind::Negative | Kind::OfOne(_) | Kind::Slope(_) => 1,
             Kind::Sum | Kind::Difference | Kind::Product | Kind::Pulled | Kind::OfTwo(_) => 2,
             Kind::PulledSum => 3,

@@ -6,7 +6,7 @@ use super::*;
 use crate::element::Element;
 use crate::element::number::Number;
 use crate::elementwise::dual::Dual;
-use crate::elementwise::recorded::{Recorded, Replay, Replayed, Trace, WIDTH, Wanted};
+use crate::elementwise::recorded::{Recorded, Replay, Replayed, Row, Trace, WIDTH, Wanted};
 
 /// Each function of `Real` and each operator, of two numbers between 0 and 1.
 pub(super) fn functions<R: Real>(x: R, y: R) -> Vec<R>
@@ -117,6 +117,7 @@ fn replayed<T: Element, const I: usize, const O: usize>(
     let results: Vec<usize> = match &wanted {
         Wanted::Values(count) => (0..*count).collect(),
         Wanted::Gradients(wanted) => (0..I).filter(|input| wanted[*input]).collect(),
+        Wanted::Kept(..) | Wanted::GradientsOfKept(_) => unreachable!("a replay of its own"),
     };
     let mut replay = Replay::new(wanted, inputs.len(), I.max(O));
     for (index, lanes) in inputs.iter().enumerate() {
@@ -189,6 +190,54 @@ fn same_as_dual_numbers<T: Element>() {
             }
         }
     }
+}
+
+/// Compares, for each function, the gradients of what is kept with those of a replay that computes it again.
+fn of_kept_same_as_again<T: Element>() {
+    let x: [T; WIDTH] = std::array::from_fn(|lane| T::from_f64((lane as f64 + 0.5) / 32.0));
+    let y: [T; WIDTH] = std::array::from_fn(|lane| x[lane * 7 % WIDTH]);
+    let wanted = vec![true; 2];
+    let mut without_functions = 0;
+    for function in 0..COUNT {
+        let formula = Of::new(|[x, y]: [Recorded<T>; 2]| {
+            let z = functions(x, y)[function];
+            [z * x, z + y * y]
+        });
+        let Some(mut kept) = Replay::of_kept(&formula.record(&[x[0], y[0]]), 2, &wanted) else {
+            without_functions += 1;
+            continue;
+        };
+        let seeds = [[T::from_f64(3.0); WIDTH], x];
+        *kept.forward.input(0) = x;
+        *kept.forward.input(1) = y;
+        kept.forward.run(&formula);
+        let rows: Vec<_> = (0..2 + kept.count)
+            .map(|result| Row(*kept.forward.result(result)))
+            .collect();
+        let values = replayed(Wanted::Values(2), &[&x, &y], |x| formula.0(x));
+        assert_eq!([rows[0].0, rows[1].0], values[..]);
+        for (input, row) in [x, y, seeds[0], seeds[1]].into_iter().enumerate() {
+            *kept.backward.input(input) = row;
+        }
+        kept.backward.write(4, &rows[2..]);
+        kept.backward.run(&formula);
+        let all = [&x[..], &y, &seeds[0], &seeds[1]];
+        let again = replayed(Wanted::Gradients(wanted.clone()), &all, |x| formula.0(x));
+        for input in 0..2 {
+            assert_eq!(
+                kept.backward.result(input),
+                &again[input],
+                "function {function}"
+            );
+        }
+    }
+    assert!(without_functions < COUNT / 2, "{without_functions}");
+}
+
+#[test]
+fn gradients_of_what_is_kept_are_those_of_what_is_computed_again() {
+    of_kept_same_as_again::<f32>();
+    of_kept_same_as_again::<f64>();
 }
 
 #[test]
