@@ -16,7 +16,7 @@
 //!    fallback: the item as written, the errors, and an `apply` that does nothing.
 //!
 //! `place` looks into the source file before all stages, for what is beside the item.
-//! `optimized` tells whether the crate that is compiled is.
+//! `compiler` tells whether the crate that is compiled is optimized, and by which name it knows the library.
 //! `types` reads a type as a tensor or a value, `spell` writes one, and `uses` finds the names in an
 //! expression, for the rules and the expansion alike.
 //! The runtime is known only as paths into its `__private` module.
@@ -24,6 +24,7 @@
 //! `module` has the same stages for `#[derive(Module)]`.
 
 mod alone;
+mod compiler;
 mod diagnostics;
 mod docs;
 mod expand;
@@ -33,7 +34,6 @@ mod fuzz;
 mod lower;
 mod model;
 mod module;
-mod optimized;
 mod parse;
 mod place;
 mod print;
@@ -632,7 +632,7 @@ use proc_macro::{Span, TokenStream};
 /// | argument | meaning | section |
 /// |---|---|---|
 /// | `name = "linear"` | the name that graphs and errors show | |
-/// | `crate = path` | the path of the library, if it is not `pullback` | |
+/// | `crate = path` | the path of the library, if it is no dependency of the crate: `crate = tools::pullback` | |
 /// | `gradcheck(input = [3, 4], constant = 2.5)` | generates a test | [The generated test](#the-generated-test) |
 /// | `batch(input)` | generates `apply_batch` | [Batches](#batches) |
 /// | `shapes(input = [n, i], output = [n])` | names axes | [Shapes](#shapes) |
@@ -681,7 +681,7 @@ use proc_macro::{Span, TokenStream};
 /// Forward and the backward functions stay ordinary functions, to be called and tested directly.
 #[proc_macro_attribute]
 pub fn custom_function(args: TokenStream, item: TokenStream) -> TokenStream {
-    expanded(args, item, "pullback")
+    expanded(args, item, &compiler::library())
 }
 
 /// [`custom_function`], for crates that depend on `autograd-core` alone.

@@ -13,11 +13,11 @@ use super::values::{
     block_of_entries, fields, formula_name, list_of_values, list_values, of_note, value,
 };
 use super::{apply, pairs, probes, reversed, scan, slices};
+use crate::compiler;
 use crate::docs;
 use crate::model::{
     Definition, Elementwise, Forward, FreeFunction, FunctionModel, Replaced, Row, Style,
 };
-use crate::optimized;
 use crate::spell::lasting;
 use crate::strip;
 use crate::types::{Passing, bound, is_sized, peel};
@@ -301,7 +301,7 @@ pub(super) fn loops(
 /// Generates what is to be said of the loops of a formula: that its crate is not optimized, or that it is not written out.
 /// One with entries for each element is not replayed.
 pub(super) fn of_loops(elementwise: &Elementwise, p: &TokenStream) -> Option<TokenStream> {
-    let of_profile = optimized::of_formula();
+    let of_profile = compiler::of_formula();
     if elementwise.style == Style::WrittenOut || !elementwise.entries.is_empty() {
         return of_profile;
     }

@@ -17,6 +17,7 @@ use syn::spanned::Spanned as _;
 use syn::{Generics, Member};
 
 use super::model::{Body, Content, Definition, Field, ModuleModel, Part, Variant};
+use crate::compiler;
 use crate::spell::{at, local, placed};
 
 /// Generates the whole expansion.
@@ -42,7 +43,7 @@ pub(super) fn module(model: &ModuleModel) -> TokenStream {
 
 /// Returns the path of the library.
 fn root(definition: &Definition) -> TokenStream {
-    let default = local("pullback");
+    let default = local(&compiler::library());
     let given = definition.runtime.as_ref();
     given.map_or_else(|| quote!(::#default), ToTokens::to_token_stream)
 }
