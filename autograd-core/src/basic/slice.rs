@@ -53,12 +53,17 @@ fn fits(shape: &[usize], slice: &[SliceInfoElem]) {
         "slice of a tensor of shape {shape:?}: there are entries for {}",
         counted(entries.count(), "axis", "axes")
     );
-    for (axis, (entry, &length)) in entries.zip(shape).enumerate() {
-        assert!(
-            is_within(entry, length),
-            "slice of a tensor of shape {shape:?}: `{entry}` is not within the axis {axis}"
-        );
+    for (axis, entry) in entries.enumerate() {
+        within("slice", shape, axis, entry);
     }
+}
+
+#[track_caller]
+fn within(name: &str, shape: &[usize], axis: usize, entry: &SliceInfoElem) {
+    assert!(
+        is_within(entry, shape[axis]),
+        "{name} of a tensor of shape {shape:?}: `{entry}` is not within the axis {axis}"
+    );
 }
 
 /// Returns whether `entry` is within an axis of some length.
@@ -115,6 +120,12 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         has_axis("slice_axis", self.shape(), axis.index());
         let mut slice = vec![SliceInfoElem::from(..); self.ndim()];
         slice[axis.index()] = part.into();
+        within(
+            "slice_axis",
+            self.shape(),
+            axis.index(),
+            &slice[axis.index()],
+        );
         Slice::apply(self, &slice)
     }
 }

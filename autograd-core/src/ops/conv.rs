@@ -314,6 +314,23 @@ impl<T: Element> Tensor3<T> {
             dilation: [1, dilation],
             groups: options.groups,
         };
+        // The convolution of images would name an axis more.
+        let of_image = |signals: &[usize]| [signals[0], signals[1], 1, signals[2]];
+        assert!(
+            image.fit(&of_image(self.shape()), &of_image(weight.shape())),
+            "conv1d of a tensor of shape {:?} with weights of shape {:?}, {}: they do not fit",
+            self.shape(),
+            weight.shape(),
+            options.describe()
+        );
+        if let Some(bias) = bias {
+            assert!(
+                bias.len() == weight.shape()[0],
+                "conv1d with weights of shape {:?} and a bias of shape {:?}: the outputs differ",
+                weight.shape(),
+                bias.shape()
+            );
+        }
         Conv::<T, Ix3>::apply(self, weight, bias, image)
     }
 }

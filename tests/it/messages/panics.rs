@@ -1,7 +1,7 @@
 //! The messages of panics about shapes and settings, which name the line of the call.
 
 use pullback::functional::{vjp, vmap};
-use pullback::ndarray::{Array1, Array2, Array4, ArrayView1, Axis, Ix1, array, s};
+use pullback::ndarray::{Array1, Array2, Array3, Array4, ArrayView1, Axis, Ix1, Slice, array, s};
 use pullback::nn::{
     BatchNorm1d, Conv1d, Conv2d, Dropout, Embedding, Generator, GroupNorm, LayerNorm, Linear,
     MultiheadAttention, Softmax, Softplus, StateDict, init, save_checkpoint,
@@ -50,6 +50,10 @@ fn generator() -> Generator {
 
 fn matrix(rows: usize, columns: usize) -> Tensor2<f64> {
     Tensor::from(Array2::zeros((rows, columns)))
+}
+
+fn signals(length: usize) -> Tensor3<f64> {
+    Tensor::from(Array3::zeros((1, 2, length)))
 }
 
 fn image() -> Tensor4<f64> {
@@ -123,6 +127,9 @@ fn functions() -> Messages {
         Tensor2::<f64>::concat(Axis(0), &[] as &[&Tensor2<f64>]);
         image().max_pool2d([5, 5], [1, 1], [0, 0]);
         image().conv2d(&Tensor::from(Array4::zeros((1, 2, 5, 5))), None, ConvOptions::default());
+        signals(4).conv1d(&signals(5), None, ConvOptions::default());
+        signals(4).conv1d(&signals(2), Some(&x), ConvOptions::default());
+        m.slice_axis(Axis(1), Slice::from(1..4));
         m.solve(&x);
     }
 }

@@ -252,6 +252,7 @@ fn mistakes_in_shapes_and_axes_are_reported_at_the_callers_line() {
         x.slice(s![-3.., ..]) => "slice of a tensor of shape [2, 3]: `-3..` is not within the axis 0";
         x.slice(s![2, ..]) => "slice of a tensor of shape [2, 3]: `2` is not within the axis 0";
         x.clone().into_dyn().slice(s![.., .., ..].as_ref()) => "slice of a tensor of shape [2, 3]: there are entries for 3 axes";
+        x.slice_axis(Axis(1), Slice::from(1..4)) => "slice_axis of a tensor of shape [2, 3]: `1..4` is not within the axis 1";
         x.slice_axis(Axis(2), Slice::from(..)) => "slice_axis of a tensor of shape [2, 3]: there is no axis 2";
         x.split(Axis(1), &[1, 1]) => "split of a tensor of shape [2, 3] along axis 1 into [1, 1]: their sum is 2";
         x.chunks(Axis(1), 0) => "chunks of a tensor of shape [2, 3] into 0 parts: at least one is needed";

@@ -50,6 +50,15 @@ impl<const N: usize> ConvOptions<N> {
     }
 }
 
+impl ConvOptions<2> {
+    /// Returns whether there is a convolution of images with weights of these shapes, of four axes.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn fit(&self, x: &[usize], weight: &[usize]) -> bool {
+        Geometry::try_of_input(x, weight, self).is_some()
+    }
+}
+
 /// The lengths of a convolution; channels and outputs are those of one group.
 #[derive(Debug)]
 pub(super) struct Geometry {
@@ -66,18 +75,22 @@ pub(super) struct Geometry {
 impl Geometry {
     #[track_caller]
     pub(super) fn of_input(x: &[usize], weight: &[usize], options: &ConvOptions<2>) -> Self {
-        let Some(shape) = Self::new(
-            [x[0], x[1], weight[0], weight[1]],
-            [x[2], x[3]],
-            [weight[2], weight[3]],
-            options,
-        ) else {
+        let Some(shape) = Self::try_of_input(x, weight, options) else {
             panic!(
                 "conv2d of a tensor of shape {x:?} with weights of shape {weight:?}, {}: they do not fit",
                 options.describe()
             )
         };
         shape
+    }
+
+    fn try_of_input(x: &[usize], weight: &[usize], options: &ConvOptions<2>) -> Option<Self> {
+        Self::new(
+            [x[0], x[1], weight[0], weight[1]],
+            [x[2], x[3]],
+            [weight[2], weight[3]],
+            options,
+        )
     }
 
     #[track_caller]
