@@ -31,7 +31,7 @@ impl<T: Element> Known<T> {
     fn is_of(&self, trace: &Trace<T>, wanted: &Wanted) -> bool {
         self.nodes == trace.nodes
             && self.results == trace.results
-            && self.program.branches == trace.branches
+            && self.program.courses[0].branches() == trace.branches
             && self.wanted == *wanted
     }
 }
@@ -87,7 +87,7 @@ fn made<T: Element>(mut trace: Trace<T>, wanted: &Wanted) -> Program<T> {
             gradients
         }
     };
-    Program::of(&trace, &results)
+    Program::of(trace, results)
 }
 
 thread_local! {

@@ -9,11 +9,13 @@
 //! lanes, as often as the formula takes the same branches: instruction by instruction, with vector registers.
 //!
 //! Where a comparison has different results for the lanes of a row, the row is *divided*: it is replayed in each course
-//! that lanes take, and the results are chosen. Of a row in many courses, each lane is recorded by itself. That
+//! that lanes take, and the results are chosen; where such rows are many, in a program of all courses (`merge`), which
+//! computes what they have in common once. Of a row in many courses, each lane is recorded by itself. That
 //! depends on the numbers alone, not on what was replayed before.
 
 mod functions;
 mod known;
+mod merge;
 mod number;
 mod program;
 mod replay;

@@ -5,11 +5,13 @@
 //! results, in their order: an instruction reads the rows before its own. What a pass forward has kept is an input too.
 
 use std::ops::Range;
+use std::rc::Rc;
 
 use super::functions::{Function, Operands};
+use super::merge::Merge;
 use super::rows::{Row, WIDTH};
 use super::schedule::Schedule;
-use super::trace::{Branch, Kind, Trace};
+use super::trace::{Branch, Kind, Node, Trace};
 use crate::element::Element;
 use crate::loops::wide::{Loop, compiled};
 
@@ -23,12 +25,29 @@ pub(super) struct Program<T> {
     constants: Vec<T>,
     /// The number of rows.
     pub(super) rows: usize,
+    /// The courses that it computes, each of all lanes.
+    pub(super) courses: Vec<Course>,
+    /// The operations that it was made of.
+    nodes: Vec<Node<T>>,
+}
+
+/// A way through the branches of a formula.
+#[derive(Debug)]
+pub(super) struct Course {
     /// The row of each result that is there.
     pub(super) results: Vec<Option<usize>>,
-    /// The branches that the formula took, in their order.
-    pub(super) branches: Vec<Branch>,
-    /// The rows that are compared in each.
+    /// The rows that are compared in each branch.
     compared: Vec<[usize; 2]>,
+    of: Recording,
+}
+
+/// The results and branches of a formula, as nodes.
+#[derive(Clone, Debug)]
+pub(super) struct Recording {
+    /// Those that are there.
+    pub(super) results: Vec<Option<usize>>,
+    /// In the order in which the formula took them.
+    pub(super) branches: Vec<Branch>,
 }
 
 /// An operation on some rows each, whose results follow each other.
@@ -57,10 +76,11 @@ enum Code<T> {
     Function(Function<T>, usize),
 }
 
-/// How lanes take the branches of a program.
+/// How lanes take the courses of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Course {
-    AsRecorded,
+pub(super) enum Taken {
+    /// All this one.
+    One(usize),
     /// All in the same way, but another.
     Another,
     Divided,
@@ -68,42 +88,88 @@ pub(super) enum Course {
 
 impl<T: Element> Program<T> {
     /// Makes the program of some results, which are nodes of a trace.
-    pub(super) fn of(trace: &Trace<T>, results: &[Option<usize>]) -> Self {
-        let compared = trace.branches.iter().flat_map(|branch| branch.nodes);
-        let needed = results.iter().copied().flatten().chain(compared);
-        let schedule = Schedule::of(&trace.nodes, needed);
-        let mut layout = Layout::of(trace, &schedule);
+    pub(super) fn of(trace: Trace<T>, results: Vec<Option<usize>>) -> Self {
+        let recording = Recording {
+            results,
+            branches: trace.branches,
+        };
+        Self::of_nodes(trace.nodes, vec![recording])
+    }
+
+    /// Makes a program of the courses of some, each of which has one, that computes what they have in common once; none if
+    /// that is more than two of them compute.
+    pub(super) fn merged(programs: &[Rc<Self>]) -> Option<Self> {
+        let mut merge = Merge::new();
+        let of_each = |program: &Rc<Self>| {
+            let places = merge.add(&program.nodes);
+            let of = &program.courses[0].of;
+            let result = |node: &Option<usize>| node.map(|node| places[node]);
+            let branch = |branch: &Branch| Branch {
+                nodes: branch.nodes.map(|node| places[node]),
+                ..*branch
+            };
+            Recording {
+                results: of.results.iter().map(result).collect(),
+                branches: of.branches.iter().map(branch).collect(),
+            }
+        };
+        let recordings = programs.iter().map(of_each).collect();
+        let mut merged = Self::of_nodes(merge.nodes, recordings);
+        for (course, program) in merged.courses.iter_mut().zip(programs) {
+            // It is known by its own nodes.
+            course.of = program.courses[0].of.clone();
+        }
+        let operations = |program: &Self| program.rows - program.inputs - program.constants.len();
+        let largest = programs.iter().map(|program| operations(program)).max()?;
+        (operations(&merged) <= 2 * largest).then_some(merged)
+    }
+
+    fn of_nodes(nodes: Vec<Node<T>>, recordings: Vec<Recording>) -> Self {
+        let needed = recordings.iter().flat_map(|of| {
+            let compared = of.branches.iter().flat_map(|branch| branch.nodes);
+            of.results.iter().copied().flatten().chain(compared)
+        });
+        let schedule = Schedule::of(&nodes, needed);
+        let mut layout = Layout::of(&nodes, &schedule);
         let mut program = Self {
             instructions: Vec::new(),
             operands: Vec::new(),
             inputs: layout.inputs,
             constants: std::mem::take(&mut layout.constants),
             rows: 0,
-            results: Vec::new(),
-            branches: trace.branches.clone(),
-            compared: Vec::new(),
+            courses: Vec::new(),
+            nodes: Vec::new(),
         };
         for group in &schedule.groups {
             let start = program.operands.len();
             for &node in group {
-                let operands = schedule.operands(&trace.nodes, node);
+                let operands = schedule.operands(&nodes, node);
                 // INVARIANT: a trace has less than 2³² nodes.
                 let row = |operand| u32::try_from(layout.row(operand)).expect("few rows");
                 program.operands.extend(operands.into_iter().map(row));
             }
             program.instructions.push(Instruction {
-                code: Code::of(trace, &schedule, group[0]),
+                code: Code::of(&nodes, &schedule, group[0]),
                 operands: start..program.operands.len(),
                 results: layout.add(group),
             });
         }
         program.rows = layout.used;
-        let row = |node: &Option<usize>| node.map(|node| layout.row(node));
-        program.results = results.iter().map(row).collect();
-        let compared = trace.branches.iter();
-        program.compared = compared
-            .map(|branch| branch.nodes.map(|node| layout.row(node)))
-            .collect();
+        let course = |of: Recording| Course {
+            results: of
+                .results
+                .iter()
+                .map(|node| node.map(|node| layout.row(node)))
+                .collect(),
+            compared: of
+                .branches
+                .iter()
+                .map(|branch| branch.nodes.map(|node| layout.row(node)))
+                .collect(),
+            of,
+        };
+        program.courses = recordings.into_iter().map(course).collect();
+        program.nodes = nodes;
         program
     }
 
@@ -122,8 +188,34 @@ impl<T: Element> Program<T> {
         });
     }
 
+    /// Returns whether it computes the course with these branches.
+    pub(super) fn has(&self, branches: &[Branch]) -> bool {
+        self.courses
+            .iter()
+            .any(|course| course.branches() == branches)
+    }
+
+    /// Returns how the lanes, which were computed, take the courses.
+    pub(super) fn taken(&self, rows: &[Row<T>]) -> Taken {
+        let mut taken = Taken::Another;
+        for (index, course) in self.courses.iter().enumerate() {
+            match course.taken(rows) {
+                Taken::One(_) => return Taken::One(index),
+                Taken::Another => {}
+                Taken::Divided => taken = Taken::Divided,
+            }
+        }
+        taken
+    }
+}
+
+impl Course {
+    pub(super) fn branches(&self) -> &[Branch] {
+        &self.of.branches
+    }
+
     /// Removes the lanes that take another course from some lanes, which were computed.
-    pub(super) fn keep_own(&self, rows: &[Row<T>], lanes: &mut [bool; WIDTH]) {
+    pub(super) fn keep_own<T: Element>(&self, rows: &[Row<T>], lanes: &mut [bool; WIDTH]) {
         for as_recorded in self.as_recorded(rows) {
             for (is_own, as_recorded) in lanes.iter_mut().zip(as_recorded) {
                 *is_own &= as_recorded;
@@ -131,24 +223,23 @@ impl<T: Element> Program<T> {
         }
     }
 
-    /// Returns how the lanes, which were computed, take the branches.
-    pub(super) fn course(&self, rows: &[Row<T>]) -> Course {
+    fn taken<T: Element>(&self, rows: &[Row<T>]) -> Taken {
         for as_recorded in self.as_recorded(rows) {
             match as_recorded.filter(|as_recorded| *as_recorded).count() {
                 WIDTH => {}
-                0 => return Course::Another,
-                _ => return Course::Divided,
+                0 => return Taken::Another,
+                _ => return Taken::Divided,
             }
         }
-        Course::AsRecorded
+        Taken::One(0)
     }
 
     /// Returns for each branch whether each lane takes it as recorded.
-    fn as_recorded<'a>(
+    fn as_recorded<'a, T: Element>(
         &'a self,
         rows: &'a [Row<T>],
     ) -> impl Iterator<Item = impl Iterator<Item = bool> + 'a> + 'a {
-        let branches = self.branches.iter().zip(&self.compared);
+        let branches = self.of.branches.iter().zip(&self.compared);
         branches.map(|(branch, [x, y])| {
             let lanes = rows[*x].0.iter().zip(&rows[*y].0);
             lanes.map(|(x, y)| branch.comparison.holds(*x, *y) == branch.holds)
@@ -158,7 +249,7 @@ impl<T: Element> Program<T> {
 
 /// The rows of nodes.
 struct Layout<'a, T> {
-    trace: &'a Trace<T>,
+    nodes: &'a [Node<T>],
     schedule: &'a Schedule,
     inputs: usize,
     constants: Vec<T>,
@@ -170,10 +261,9 @@ struct Layout<'a, T> {
 }
 
 impl<'a, T: Element> Layout<'a, T> {
-    fn of(trace: &'a Trace<T>, schedule: &'a Schedule) -> Self {
-        let nodes = &trace.nodes;
+    fn of(nodes: &'a [Node<T>], schedule: &'a Schedule) -> Self {
         let mut layout = Self {
-            trace,
+            nodes,
             schedule,
             inputs: 0,
             constants: Vec::new(),
@@ -215,10 +305,10 @@ impl<'a, T: Element> Layout<'a, T> {
     }
 
     fn row(&self, node: usize) -> usize {
-        let Kind::Slope(variable) = self.trace.nodes[node].kind else {
+        let Kind::Slope(variable) = self.nodes[node].kind else {
             return self.values[node];
         };
-        let function = self.trace.nodes[node].operands[0];
+        let function = self.nodes[node].operands[0];
         let before = self.schedule.variables[function] & ((1 << variable) - 1);
         let slopes = before.count_ones() as usize;
         self.values[function] + self.counts[function] * (1 + slopes)
@@ -227,11 +317,11 @@ impl<'a, T: Element> Layout<'a, T> {
 
 impl<T: Element> Code<T> {
     /// Returns the code of an operation.
-    fn of(trace: &Trace<T>, schedule: &Schedule, node: usize) -> Self {
-        let is_chain = schedule.is_chain(&trace.nodes, node);
-        match trace.nodes[node].kind {
+    fn of(nodes: &[Node<T>], schedule: &Schedule, node: usize) -> Self {
+        let is_chain = schedule.is_chain(nodes, node);
+        match nodes[node].kind {
             Kind::Negative => Self::Negative,
-            Kind::Sum if schedule.has_factors(&trace.nodes, node) => Self::SumOfProducts,
+            Kind::Sum if schedule.has_factors(nodes, node) => Self::SumOfProducts,
             Kind::Sum if is_chain => Self::SumOfAll,
             Kind::Sum => Self::Sum,
             Kind::Difference => Self::Difference,

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::known::program;
-use super::program::{Course, Program};
+use super::program::{Program, Taken};
 use super::rows::{Row, WIDTH};
 use super::trace::{self, Trace};
 use crate::element::Element;
@@ -13,6 +13,12 @@ const MOST: usize = 16;
 
 /// The most courses in which the lanes of a row are replayed; where they take more, each lane is recorded for itself.
 const MOST_COURSES: usize = 8;
+
+/// The rows in several courses after which the courses are merged; and after twice as many, if there are more then.
+const DIVIDED: usize = 8;
+
+/// The rows in one course after which the program of that course alone takes less time than that of all.
+const UNDIVIDED: usize = 4;
 
 /// A formula that is replayed.
 pub(crate) trait Replayed<T> {
@@ -39,9 +45,18 @@ pub(crate) enum Wanted {
 #[derive(Debug)]
 pub struct Replay<T> {
     wanted: Wanted,
+    /// One for each course.
     programs: Vec<Rc<Program<T>>>,
-    /// The program that has its constants in the rows; none if there are no programs.
-    active: usize,
+    /// The program of several courses, if rows of lanes take several.
+    merged: Option<Rc<Program<T>>>,
+    /// The program that has its constants in the rows.
+    active: Option<Rc<Program<T>>>,
+    /// Its course that all lanes took.
+    course: usize,
+    /// The number of rows in several courses, at which the courses are merged.
+    divided: [usize; 2],
+    /// The number of rows in one course since the last one in several.
+    undivided: usize,
     rows: Vec<Row<T>>,
     inputs: usize,
     /// The results of lanes that are not replayed together.
@@ -70,7 +85,11 @@ impl<T: Element> Replay<T> {
         Self {
             wanted,
             programs: Vec::new(),
-            active: 0,
+            merged: None,
+            active: None,
+            course: 0,
+            divided: [0, DIVIDED],
+            undivided: 0,
             rows: zeros(inputs),
             inputs,
             apart: zeros(results),
@@ -90,7 +109,7 @@ impl<T: Element> Replay<T> {
             replay
         };
         let forward = of(Wanted::Kept(count, wanted.to_vec()), trace.inputs, count);
-        let kept = forward.programs[0].results.len() - count;
+        let kept = forward.results().len() - count;
         let inputs = trace.inputs + trace.results.len() + kept;
         (kept > 0).then(|| Kept {
             count: kept,
@@ -126,15 +145,27 @@ impl<T: Element> Replay<T> {
             return &self.apart[index].0;
         }
         // INVARIANT: the caller has run it, for this result.
-        let row = self.programs[self.active].results[index].expect("it is wanted");
+        let row = self.results()[index].expect("it is wanted");
         &self.rows[row].0
+    }
+
+    /// Returns the rows of the results of the course that all lanes took; none of what was not run.
+    #[inline(always)]
+    fn results(&self) -> &[Option<usize>] {
+        match &self.active {
+            Some(program) => &program.courses[self.course].results,
+            None => &[],
+        }
     }
 
     /// Makes the first results the inputs from `to` on.
     #[inline(always)]
     pub(crate) fn carry(&mut self, count: usize, to: usize) {
         if !self.is_apart {
-            let results = &self.programs[self.active].results[..count];
+            let Some(program) = &self.active else {
+                return;
+            };
+            let results = &program.courses[self.course].results[..count];
             // INVARIANT: the caller has run it, for these results.
             let results = results.iter().map(|row| row.expect("it is wanted"));
             let is_overwritten = |(index, row)| (to..to + index).contains(&row);
@@ -202,12 +233,15 @@ impl<T: Element> Replay<T> {
 
     #[inline(always)]
     fn is_replayed(&mut self, formula: &dyn Replayed<T>) -> bool {
-        match self.course() {
-            Some(Course::AsRecorded) => return true,
-            Some(Course::Divided) => return false,
-            Some(Course::Another) | None => {}
+        match self.taken() {
+            Some(Taken::One(course)) => {
+                self.course = course;
+                self.undivided += 1;
+                true
+            }
+            Some(Taken::Divided) => false,
+            Some(Taken::Another) | None => self.is_replayed_anew(formula),
         }
-        self.is_replayed_anew(formula)
     }
 
     /// Replays another course than that of the lanes before.
@@ -217,23 +251,28 @@ impl<T: Element> Replay<T> {
             return false;
         };
         self.activate(trace);
-        self.course() == Some(Course::AsRecorded)
+        self.course = 0;
+        matches!(self.taken(), Some(Taken::One(_)))
     }
 
     /// Replays each course that lanes take, all lanes in each, and chooses the results; unless there are too many courses.
     /// That depends on the numbers alone: courses that are not known are recorded, however many programs there are.
     #[cold]
     fn is_replayed_in_courses(&mut self, formula: &dyn Replayed<T>) -> bool {
-        if self.programs.is_empty() {
+        let Some(first) = self.active.clone() else {
             return false;
-        }
-        let (first, mut rest, mut courses) = (self.active, [true; WIDTH], 0);
-        // The active one was run.
-        courses += usize::from(self.choose(&mut rest));
-        for index in (0..self.programs.len()).filter(|index| *index != first) {
+        };
+        self.undivided = 0;
+        let mut rest = [true; WIDTH];
+        // It was run.
+        let mut courses = self.choose(&mut rest);
+        for index in 0..self.programs.len() {
             if rest.contains(&true) && courses <= MOST_COURSES {
-                self.switch(index);
-                courses += usize::from(self.run_and_choose(&mut rest));
+                let program = self.programs[index].clone();
+                if !first.has(program.courses[0].branches()) {
+                    self.switch(program);
+                    courses += self.run_and_choose(&mut rest);
+                }
             }
         }
         let mut traces: Vec<Trace<T>> = Vec::new();
@@ -255,38 +294,74 @@ impl<T: Element> Replay<T> {
             self.activate(trace);
             self.run_and_choose(&mut rest);
         }
+        self.merge();
         true
     }
 
-    fn run_and_choose(&mut self, rest: &mut [bool; WIDTH]) -> bool {
-        self.programs[self.active].run(&mut self.rows);
+    /// Makes the program of all courses the active one, once rows of several courses are no exception.
+    fn merge(&mut self) {
+        let [divided, limit] = &mut self.divided;
+        *divided += 1;
+        if divided == limit {
+            *limit *= 2;
+            let courses = self
+                .merged
+                .as_ref()
+                .map_or(1, |merged| merged.courses.len());
+            if courses < self.programs.len() {
+                self.merged = Program::merged(&self.programs).map(Rc::new);
+            }
+        }
+        if let Some(merged) = self.merged.clone() {
+            self.switch(merged);
+        }
+    }
+
+    fn run_and_choose(&mut self, rest: &mut [bool; WIDTH]) -> usize {
+        if let Some(program) = &self.active {
+            program.run(&mut self.rows);
+        }
         self.choose(rest)
     }
 
-    /// Copies the results of the lanes that take the course of the active program, and takes them from the rest. Returns
-    /// whether there are any.
-    fn choose(&mut self, rest: &mut [bool; WIDTH]) -> bool {
-        let program = &self.programs[self.active];
-        let mut own = *rest;
-        program.keep_own(&self.rows, &mut own);
-        if !own.contains(&true) {
-            return false;
-        }
-        for (apart, row) in self.apart.iter_mut().zip(&program.results) {
-            let Some(row) = row else {
+    /// Copies the results of the lanes that take a course of the active program, and takes them from the rest. Returns how
+    /// many courses there are of which it has lanes.
+    fn choose(&mut self, rest: &mut [bool; WIDTH]) -> usize {
+        let mut count = 0;
+        // The rows of the results that all lanes have, as far as they were copied.
+        let mut copied: &[Option<usize>] = &[];
+        for course in self.active.iter().flat_map(|program| &program.courses) {
+            let mut own = *rest;
+            course.keep_own(&self.rows, &mut own);
+            if !own.contains(&true) {
                 continue;
-            };
-            let row = &self.rows[*row];
-            for lane in 0..WIDTH {
-                // Read in any case, so that it is vector code.
-                let result = row.0[lane];
-                apart.0[lane] = if own[lane] { result } else { apart.0[lane] };
+            }
+            count += 1;
+            let is_first = !rest.contains(&false);
+            for (index, (apart, &row)) in self.apart.iter_mut().zip(&course.results).enumerate() {
+                let Some(row) = row else {
+                    continue;
+                };
+                if is_first {
+                    // The lanes of other courses are written later.
+                    *apart = self.rows[row];
+                } else if copied.get(index) != Some(&Some(row)) {
+                    let row = &self.rows[row];
+                    for lane in 0..WIDTH {
+                        // Read in any case, so that it is vector code.
+                        let result = row.0[lane];
+                        apart.0[lane] = if own[lane] { result } else { apart.0[lane] };
+                    }
+                }
+            }
+            if is_first {
+                copied = &course.results;
+            }
+            for (is_left, is_own) in rest.iter_mut().zip(own) {
+                *is_left &= !is_own;
             }
         }
-        for (is_left, is_own) in rest.iter_mut().zip(own) {
-            *is_left &= !is_own;
-        }
-        true
+        count
     }
 
     /// Records the formula with the numbers of a lane, if that stands for others.
@@ -302,31 +377,48 @@ impl<T: Element> Replay<T> {
 
     /// Replays the program that is active, if there is one.
     #[inline(always)]
-    fn course(&mut self) -> Option<Course> {
-        let program = self.programs.get(self.active)?;
+    fn taken(&mut self) -> Option<Taken> {
+        if self.undivided == UNDIVIDED {
+            self.leave_merged();
+        }
+        let program = self.active.as_ref()?;
         program.run(&mut self.rows);
-        Some(program.course(&self.rows))
+        Some(program.taken(&self.rows))
+    }
+
+    /// Makes the program of the course that lanes take the active one.
+    #[cold]
+    fn leave_merged(&mut self) {
+        let of_course = self.programs.get(self.course).cloned();
+        if let (Some(active), Some(program)) = (&self.active, of_course)
+            && active.courses.len() > 1
+        {
+            self.switch(program);
+            self.course = 0;
+        }
     }
 
     /// Makes the program of a trace the active one.
     fn activate(&mut self, trace: Trace<T>) {
-        let has_branches = |program: &Rc<Program<T>>| program.branches == trace.branches;
-        let known = self.programs.iter().position(has_branches);
-        let index = known.unwrap_or_else(|| {
+        let known = self
+            .programs
+            .iter()
+            .find(|program| program.has(&trace.branches));
+        let program = known.cloned().unwrap_or_else(|| {
             if self.programs.len() == MOST {
                 self.programs.clear();
+                self.merged = None;
             }
             self.programs.push(program(trace, &self.wanted));
-            self.programs.len() - 1
+            self.programs[self.programs.len() - 1].clone()
         });
-        self.switch(index);
+        self.switch(program);
     }
 
     /// Makes a program the active one.
-    fn switch(&mut self, index: usize) {
-        self.active = index;
-        let program = &self.programs[index];
+    fn switch(&mut self, program: Rc<Program<T>>) {
         self.rows.resize(program.rows, Row([T::zero(); WIDTH]));
         program.fill(&mut self.rows);
+        self.active = Some(program);
     }
 }

@@ -399,6 +399,59 @@ fn lanes_in_several_courses_are_replayed_in_each() {
     }
 }
 
+/// A formula of five courses, which have most operations in common and end in the middle of a sum.
+fn in_courses<R: Real>([x, y, z]: [R; 3]) -> [R; 3]
+where
+    f64: Literal<R>,
+{
+    let mut sum = x.exp() * y;
+    for step in 0..6 {
+        sum += (x * (f64::from(step) + 0.5)).exp() * z;
+        if step == 2 && y > 0.3 {
+            sum += if y > 0.6 { y.sqrt() } else { x * z };
+        }
+    }
+    let last = if z < x { sum * z } else { sum };
+    [x.exp() * y, last, y]
+}
+
+#[test]
+fn courses_in_one_program_have_the_results_of_their_own() {
+    let number = |lane: usize, factor: usize| ((lane * factor + 3) % 31) as f64 / 31.0 + 0.01;
+    for wanted in [
+        Wanted::Values(3),
+        Wanted::Gradients(vec![true, true, true, false, false, false]),
+        Wanted::Gradients(vec![false, true, false, true, true, true]),
+    ] {
+        let formula = Of::new(in_courses);
+        let (inputs, results): (_, Vec<usize>) = match &wanted {
+            Wanted::Gradients(wanted) => (6, (0..6).filter(|at| wanted[*at]).collect()),
+            _ => (3, vec![0, 1, 2]),
+        };
+        let new = || Replay::new(wanted.clone(), inputs, 6);
+        let bits = |replay: &mut Replay<f64>, row: usize| {
+            for input in 0..inputs {
+                // Rows in several courses; after some, rows in one, as they have the numbers of one lane.
+                *replay.input(input) = std::array::from_fn(|lane| {
+                    let lane = if row % 20 < 12 { lane } else { row };
+                    number(lane + row, 2 * input + 5)
+                });
+            }
+            replay.run(&formula);
+            let bits = |at: &usize| replay.result(*at).map(f64::to_bits);
+            results.iter().map(bits).collect::<Vec<_>>()
+        };
+        let mut replay = new();
+        for row in 0..60 {
+            assert_eq!(
+                bits(&mut replay, row),
+                bits(&mut new(), row),
+                "row {row}, {wanted:?}"
+            );
+        }
+    }
+}
+
 #[test]
 fn results_depend_on_the_numbers_alone_however_many_courses_lanes_take() {
     let formula = Of::new(|[x]: [Recorded<f64>; 1]| {
