@@ -11,7 +11,7 @@ use super::forward::Forward;
 use super::lanes::{Lanes, Rows};
 use super::recurrence::Recurrence;
 use super::replays::Replays;
-use super::segments::{CHUNK, CHUNK_OF_FEW, KEPT, chunks, segment, segments};
+use super::segments::{CHUNK, CHUNK_OF_FEW, KEPT, LONGEST, chunks, segment, segments};
 use super::source::{Source, Stream};
 use crate::element::Element;
 use crate::elementwise::Item;
@@ -468,8 +468,9 @@ impl<T: Element> Pass<'_, T> {
         };
         let numbers: Vec<T> = inputs.iter().enumerate().map(number).collect();
         let mut kept = self.recurrence.loops.kept(self.order, &numbers, &wanted)?;
-        let rows = segment(self.recurrence.steps) * (self.states() + kept.count);
-        if rows * size_of::<Row<T>>() > KEPT {
+        let steps = segment(self.recurrence.steps);
+        let rows = steps * (self.states() + kept.count);
+        if steps > LONGEST || rows * size_of::<Row<T>>() > KEPT {
             return None;
         }
         kept.rows.resize(rows, Row([T::zero(); WIDTH]));
