@@ -455,10 +455,14 @@ impl<T: Element> Pass<'_, T> {
         states: &[T],
         of_steps: &[Option<Rows<'_, T>>],
     ) -> Option<Kept<T>> {
+        // At others, forward and backward have the components in opposite order.
+        if self.order > 1 {
+            return None;
+        }
         let counts = self.recurrence.loops.counts();
-        let wanted: Vec<bool> = repeat_n(true, self.states())
+        let wanted: Vec<bool> = repeat_n(true, counts.states)
             .chain(of_steps.iter().map(Option::is_some))
-            .chain(repeat_n(self.wants_shared, self.components * counts.shared))
+            .chain(repeat_n(self.wants_shared, counts.shared))
             .collect();
         let first = steps.start..steps.start + 1;
         let inputs = self.streams(&self.inputs, &first, block, inputs, true);
@@ -467,9 +471,9 @@ impl<T: Element> Pass<'_, T> {
             None => stream.row(0, 1)[0],
         };
         let numbers: Vec<T> = inputs.iter().enumerate().map(number).collect();
-        let mut kept = self.recurrence.loops.kept(self.order, &numbers, &wanted)?;
+        let mut kept = self.recurrence.loops.kept(&numbers, &wanted)?;
         let steps = segment(self.recurrence.steps);
-        let rows = steps * (self.states() + kept.count);
+        let rows = steps * (counts.states + kept.count);
         if steps > LONGEST || rows * size_of::<Row<T>>() > KEPT {
             return None;
         }

@@ -118,11 +118,7 @@ impl<T: Element, F: SliceFormula> ScanLoops<T> for SliceScans<F> {
         self.formula.list_values(note);
     }
 
-    fn kept(&self, order: usize, numbers: &[T], wanted: &[bool]) -> Option<Kept<T>> {
-        // At others, forward and backward have the components in opposite order.
-        if order != 1 {
-            return None;
-        }
+    fn kept(&self, numbers: &[T], wanted: &[bool]) -> Option<Kept<T>> {
         let trace = Step::<F, First>::new(self, true).record(numbers);
         Replay::of_kept(&trace, self.counts.states, wanted)
     }
