@@ -101,17 +101,18 @@ impl<T: Element> Loop for BackwardWork<'_, '_, '_, T> {
         let (states, inputs) = (counts.states, counts.inputs());
         let results = states + counts.outputs;
         let of_steps = states..states + counts.steps;
-        let (replay, mut kept) = match &mut run.replays.kept {
-            Some(Some(kept)) => {
-                let again = (&mut kept.forward, &mut kept.rows, states + kept.count);
-                (&mut kept.backward, Some(again))
-            }
-            _ => {
-                let replay = run.replays.backward.get_or_insert_with(|| {
-                    Replay::new(Wanted::Gradients(wanted.to_vec()), inputs + results, inputs)
-                });
-                (replay, None)
-            }
+        let (replay, mut again) = if let Some(kept) = &mut run.replays.kept {
+            let again = Again {
+                replay: &mut kept.forward,
+                rows: &mut kept.rows,
+                of_step: states + kept.count,
+            };
+            (&mut kept.backward, Some(again))
+        } else {
+            let replay = run.replays.backward.get_or_insert_with(|| {
+                Replay::new(Wanted::Gradients(wanted.to_vec()), inputs + results, inputs)
+            });
+            (replay, None)
         };
         let is_summed = |number: &usize| run.sums[*number] && run.of_steps[*number].is_some();
         let summed: Vec<usize> = (0..counts.steps).filter(is_summed).collect();
@@ -128,41 +129,24 @@ impl<T: Element> Loop for BackwardWork<'_, '_, '_, T> {
             for sum in &mut sums {
                 sum.0.fill(T::zero());
             }
-            if let Some((again, rows, of_step)) = &mut kept {
-                for input in of_steps.end..inputs {
-                    load(run.inputs[input], 0, &places, again.input(input));
-                }
-                for state in 0..states {
-                    fill(
-                        again.input(state),
-                        &block(run.states, state)[places.clone()],
-                    );
-                }
-                let rows = rows.chunks_exact_mut(*of_step).take(run.steps.len());
-                for (index, rows) in rows.enumerate() {
-                    for input in of_steps.clone() {
-                        load(run.inputs[input], index, &places, again.input(input));
-                    }
-                    let (before, after) = rows.split_at_mut(states);
-                    for (state, row) in before.iter_mut().enumerate() {
-                        row.0 = *again.input(state);
-                    }
-                    again.run(formula);
-                    for (number, row) in after.iter_mut().enumerate() {
-                        row.0 = *again.result(states + number);
-                    }
-                    again.carry(states, 0);
-                }
+            if let Some(again) = &mut again {
+                let before = run.states;
+                again.run(
+                    formula,
+                    counts,
+                    (run.inputs, before),
+                    run.steps.len(),
+                    &places,
+                );
             }
             for (index, step) in run.steps.clone().enumerate().rev() {
                 for input in of_steps.clone() {
                     load(run.inputs[input], index, &places, replay.input(input));
                 }
-                if let Some((_, rows, of_step)) = &kept {
-                    let rows = &rows[index * of_step..][..*of_step];
-                    let (before, after) = rows.split_at(states);
+                if let Some(again) = &again {
+                    let (before, kept) = again.step(index).split_at(states);
                     replay.write(0, before);
-                    replay.write(inputs + results, after);
+                    replay.write(inputs + results, kept);
                 } else {
                     for state in 0..states {
                         load(run.inputs[state], index, &places, replay.input(state));
@@ -212,6 +196,54 @@ impl<T: Element> Loop for BackwardWork<'_, '_, '_, T> {
                     *to += *sum;
                 }
             }
+        }
+    }
+}
+
+/// Steps that run again, and room for the states before each and what the replay keeps of it.
+struct Again<'a, T> {
+    replay: &'a mut Replay<T>,
+    rows: &'a mut [Row<T>],
+    /// The number of rows of a step.
+    of_step: usize,
+}
+
+impl<T: Element> Again<'_, T> {
+    fn step(&self, index: usize) -> &[Row<T>] {
+        &self.rows[index * self.of_step..][..self.of_step]
+    }
+
+    /// Runs the steps, of these inputs and the states before the first.
+    #[inline(always)]
+    fn run(
+        &mut self,
+        formula: &dyn Replayed<T>,
+        counts: ScanCounts,
+        (inputs, before): (&[Stream<'_, T>], &[T]),
+        steps: usize,
+        places: &Range<usize>,
+    ) {
+        let (replay, states) = (&mut *self.replay, counts.states);
+        for input in states + counts.steps..counts.inputs() {
+            load(inputs[input], 0, places, replay.input(input));
+        }
+        for state in 0..states {
+            fill(replay.input(state), &block(before, state)[places.clone()]);
+        }
+        let rows = self.rows.chunks_exact_mut(self.of_step).take(steps);
+        for (index, rows) in rows.enumerate() {
+            for input in states..states + counts.steps {
+                load(inputs[input], index, places, replay.input(input));
+            }
+            let (before, kept) = rows.split_at_mut(states);
+            for (state, row) in before.iter_mut().enumerate() {
+                row.0 = *replay.input(state);
+            }
+            replay.run(formula);
+            for (number, row) in kept.iter_mut().enumerate() {
+                row.0 = *replay.result(states + number);
+            }
+            replay.carry(states, 0);
         }
     }
 }

@@ -9,8 +9,10 @@ pub(super) struct Replays<T> {
     pub(super) forward: [Option<Replay<T>>; 2],
     pub(super) backward: Option<Replay<T>>,
     /// Those of a segment that runs again and then backward, if the formula has them; with room for the states before each
-    /// step and what is kept of it. Not known at first.
-    pub(super) kept: Option<Option<Kept<T>>>,
+    /// step and what is kept of it.
+    pub(super) kept: Option<Kept<T>>,
+    /// Whether it is known if the formula has them.
+    pub(super) is_kept_known: bool,
 }
 
 impl<T> Replays<T> {
@@ -19,6 +21,7 @@ impl<T> Replays<T> {
             forward: [None, None],
             backward: None,
             kept: None,
+            is_kept_known: false,
         }
     }
 }

@@ -395,12 +395,12 @@ impl<T: Element> Pass<'_, T> {
             } else {
                 self.restored(index - 1, block, &checkpoints)
             };
-            if is_replayed && buffers.replays.kept.is_none() {
+            if is_replayed && !buffers.replays.is_kept_known {
                 let inputs = &mut buffers.inputs;
-                let kept = self.kept(&steps, block, inputs, &states, &results.of_steps);
-                buffers.replays.kept = Some(kept);
+                buffers.replays.kept = self.kept(&steps, block, inputs, &states, &results.of_steps);
+                buffers.replays.is_kept_known = true;
             }
-            let is_kept = matches!(buffers.replays.kept, Some(Some(_)));
+            let is_kept = buffers.replays.kept.is_some();
             if !is_kept {
                 self.again(&steps, block, buffers, &mut states);
             }

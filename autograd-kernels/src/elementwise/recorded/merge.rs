@@ -6,12 +6,14 @@ use std::mem::{Discriminant, discriminant};
 use super::trace::{Kind, Node};
 use crate::element::Element;
 
+type Key<T> = (Discriminant<Kind<T>>, [usize; 3]);
+
 /// The operations of recordings of one formula.
 pub(super) struct Merge<T> {
     pub(super) nodes: Vec<Node<T>>,
     inputs: Vec<usize>,
     /// The nodes of each kind with the same operands.
-    known: HashMap<(Discriminant<Kind<T>>, [usize; 3]), Vec<usize>>,
+    known: HashMap<Key<T>, Vec<usize>>,
 }
 
 impl<T: Element> Merge<T> {

@@ -43,7 +43,7 @@ pub(super) fn module(model: &ModuleModel) -> TokenStream {
 
 /// Returns the path of the library.
 fn root(definition: &Definition) -> TokenStream {
-    let default = local(&compiler::library());
+    let default = local(compiler::library());
     let given = definition.runtime.as_ref();
     given.map_or_else(|| quote!(::#default), ToTokens::to_token_stream)
 }
