@@ -58,6 +58,10 @@ fn fits(shape: &[usize], slice: &[SliceInfoElem]) {
     }
 }
 
+/// Checks that `entry` is within its axis, for the function of this name.
+///
+/// # Panics
+/// If it is not.
 #[track_caller]
 fn within(name: &str, shape: &[usize], axis: usize, entry: &SliceInfoElem) {
     assert!(

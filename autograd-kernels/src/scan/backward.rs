@@ -46,16 +46,16 @@ pub struct Backward<'a, 'b, T> {
     pub(super) replays: &'a mut Replays<T>,
 }
 
-impl<T> Backward<'_, '_, T> {
-    /// Returns the inputs whose derivatives are wanted, of numbers of one component.
-    pub(super) fn wanted(&self, counts: ScanCounts) -> Vec<bool> {
-        let of_steps = self.of_steps.iter().map(Option::is_some);
-        let of_shared = repeat_n(self.wants_shared, counts.shared);
-        repeat_n(true, counts.states)
-            .chain(of_steps)
-            .chain(of_shared)
-            .collect()
-    }
+/// Returns the inputs whose derivatives are wanted, of numbers of one component.
+pub(super) fn wanted<T>(
+    counts: ScanCounts,
+    of_steps: &[Option<Rows<'_, T>>],
+    wants_shared: bool,
+) -> Vec<bool> {
+    repeat_n(true, counts.states)
+        .chain(of_steps.iter().map(Option::is_some))
+        .chain(repeat_n(wants_shared, counts.shared))
+        .collect()
 }
 
 /// A choice of the inputs that are variables.

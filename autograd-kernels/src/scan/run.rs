@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use ndarray::{ArrayView2, ArrayViewMut3, Axis, s};
 
-use super::backward::Backward;
+use super::backward::{Backward, wanted};
 use super::forward::Forward;
 use super::lanes::{Lanes, Rows};
 use super::recurrence::Recurrence;
@@ -456,14 +456,12 @@ impl<T: Element> Pass<'_, T> {
         of_steps: &[Option<Rows<'_, T>>],
     ) -> Option<Kept<T>> {
         // At others, forward and backward have the components in opposite order.
-        if self.order > 1 {
+        let length = segment(self.recurrence.steps);
+        if self.order > 1 || length > LONGEST {
             return None;
         }
         let counts = self.recurrence.loops.counts();
-        let wanted: Vec<bool> = repeat_n(true, counts.states)
-            .chain(of_steps.iter().map(Option::is_some))
-            .chain(repeat_n(self.wants_shared, counts.shared))
-            .collect();
+        let wanted = wanted(counts, of_steps, self.wants_shared);
         let first = steps.start..steps.start + 1;
         let inputs = self.streams(&self.inputs, &first, block, inputs, true);
         let number = |(index, stream): (usize, &Stream<'_, T>)| match states.get(index * BLOCK) {
@@ -472,9 +470,8 @@ impl<T: Element> Pass<'_, T> {
         };
         let numbers: Vec<T> = inputs.iter().enumerate().map(number).collect();
         let mut kept = self.recurrence.loops.kept(&numbers, &wanted)?;
-        let steps = segment(self.recurrence.steps);
-        let rows = steps * (counts.states + kept.count);
-        if steps > LONGEST || rows * size_of::<Row<T>>() > KEPT {
+        let rows = length * (counts.states + kept.count);
+        if rows * size_of::<Row<T>>() > KEPT {
             return None;
         }
         kept.rows.resize(rows, Row([T::zero(); WIDTH]));

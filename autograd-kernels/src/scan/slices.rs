@@ -8,7 +8,7 @@
 
 use std::marker::PhantomData;
 
-use super::backward::Backward;
+use super::backward::{Backward, wanted};
 use super::counts::ScanCounts;
 use super::forward::Forward;
 use super::loops::{ORDER, ScanLoops};
@@ -77,7 +77,7 @@ impl<F: SliceFormula> SliceScans<F> {
 
     fn backward_of<T: Element, D: Order>(&self, steps: Backward<'_, '_, T>) {
         let counts = self.counts.times(D::COUNT);
-        let wanted = steps.wanted(counts);
+        let wanted = wanted(counts, steps.of_steps, steps.wants_shared);
         let step = Step::<F, D>::new(self, true);
         let (inputs, gradients) = (step.inputs(steps.inputs), step.gradients(steps.gradients));
         let steps = Backward {

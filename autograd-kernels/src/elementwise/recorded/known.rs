@@ -10,7 +10,7 @@ use std::thread::LocalKey;
 
 use super::program::Program;
 use super::replay::Wanted;
-use super::trace::{Node, Trace};
+use super::trace::{Kind, Node, Trace};
 use crate::element::{Element, Family, of_type};
 
 /// The most programs of a thread.
@@ -70,13 +70,17 @@ fn made<T: Element>(mut trace: Trace<T>, wanted: &Wanted) -> Program<T> {
             results.map(|result| Some(*result)).collect()
         }
         Wanted::Kept(count, of_inputs) => {
-            let mut results: Vec<_> = trace.results[..*count].iter().copied().map(Some).collect();
-            let kept = trace.clone().keep_for(of_inputs).1;
-            trace.reverse(of_inputs);
-            results.extend(kept.into_iter().map(Some));
-            results
+            let gradients = trace.reverse(of_inputs);
+            let results = trace.results[..*count].iter().copied();
+            results.chain(trace.kept(&gradients)).map(Some).collect()
         }
-        Wanted::GradientsOfKept(of_inputs) => trace.keep_for(of_inputs).0,
+        Wanted::GradientsOfKept(of_inputs) => {
+            let gradients = trace.reverse(of_inputs);
+            for node in trace.kept(&gradients) {
+                trace.nodes[node].kind = Kind::Kept;
+            }
+            gradients
+        }
         Wanted::Gradients(wanted) => {
             let (of_inputs, results) = wanted.split_at(trace.inputs);
             let results = results.iter().zip(&trace.results);

@@ -53,8 +53,10 @@ pub struct Replay<T> {
     active: Option<Rc<Program<T>>>,
     /// Its course that all lanes took.
     course: usize,
-    /// The number of rows in several courses, at which the courses are merged.
-    divided: [usize; 2],
+    /// The number of rows in several courses.
+    divided: usize,
+    /// The number of such rows after which the courses are merged.
+    merge_after: usize,
     /// The number of rows in one course since the last one in several.
     undivided: usize,
     rows: Vec<Row<T>>,
@@ -88,7 +90,8 @@ impl<T: Element> Replay<T> {
             merged: None,
             active: None,
             course: 0,
-            divided: [0, DIVIDED],
+            divided: 0,
+            merge_after: DIVIDED,
             undivided: 0,
             rows: zeros(inputs),
             inputs,
@@ -300,10 +303,9 @@ impl<T: Element> Replay<T> {
 
     /// Makes the program of all courses the active one, once rows of several courses are no exception.
     fn merge(&mut self) {
-        let [divided, limit] = &mut self.divided;
-        *divided += 1;
-        if divided == limit {
-            *limit *= 2;
+        self.divided += 1;
+        if self.divided == self.merge_after {
+            self.merge_after *= 2;
             let courses = self
                 .merged
                 .as_ref()

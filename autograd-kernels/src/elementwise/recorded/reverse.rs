@@ -48,30 +48,21 @@ impl<T: Element> Trace<T> {
             .collect()
     }
 
-    /// Appends the gradients with respect to the inputs that are wanted, of what is kept of a pass forward. Returns their
-    /// nodes and those that are kept.
-    pub(super) fn keep_for(&mut self, wanted: &[bool]) -> (Vec<Option<usize>>, Vec<usize>) {
-        let gradients = self.reverse(wanted);
-        let kept = self.keep(&gradients);
-        (gradients, kept)
-    }
-
-    /// Makes the functions that some nodes need what is kept of a pass forward, with their slopes, and returns which they
-    /// are: a function takes as long as many other operations.
-    fn keep(&mut self, needed: &[Option<usize>]) -> Vec<usize> {
+    /// Returns the functions and slopes that some nodes need, which a pass forward keeps for them: a function takes as long
+    /// as many other operations.
+    pub(super) fn kept(&self, needed: &[Option<usize>]) -> Vec<usize> {
         let mut is_needed = vec![false; self.nodes.len()];
         for &node in needed.iter().flatten() {
             is_needed[node] = true;
         }
         let mut kept = Vec::new();
-        for index in (0..self.nodes.len()).rev() {
+        for (index, node) in self.nodes.iter().enumerate().rev() {
             if !is_needed[index] {
                 continue;
             }
-            let node = &mut self.nodes[index];
             if let Kind::OfOne(_) | Kind::OfTwo(_) | Kind::Slope(_) = node.kind {
-                node.kind = Kind::Kept;
                 kept.push(index);
+                continue;
             }
             for operand in node.operands() {
                 is_needed[*operand] = true;
