@@ -25,6 +25,7 @@
 
 mod alone;
 mod compiler;
+mod constants;
 mod diagnostics;
 mod docs;
 mod expand;

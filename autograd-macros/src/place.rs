@@ -1,6 +1,7 @@
 //! Looks at the source file around an item, for what its tokens do not show: another item of its name, another type of
 //! the name that the short form makes, a block whose method it is, of which the compiler would report many generated
-//! items; and the types with tensors in their fields, of which it would report nothing.
+//! items; the types with tensors in their fields, of which it would report nothing; and constants, whose numbers formulas
+//! use.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
@@ -10,6 +11,7 @@ use std::sync::{Arc, Mutex};
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use syn::{Data, DeriveInput, Field, Type};
 
+use crate::constants::Constants;
 use crate::parse::{self, Item};
 use crate::spell::{camel_case, for_each_word, group, is_mark, is_word};
 use crate::types::{Form, array, inner_types, is_container, last_segment};
@@ -22,6 +24,8 @@ pub(crate) struct Place {
     pub(crate) elementwise: Vec<String>,
     /// The types beside it that have fields with tensors.
     pub(crate) holders: Vec<String>,
+    /// The constants beside it, if it is a formula.
+    pub(crate) constants: Constants,
 }
 
 /// A mistake that the place of an item shows.
@@ -56,6 +60,7 @@ struct Source {
     words: HashSet<String>,
     /// The names of the functions and types that it defines.
     defined: HashSet<String>,
+    constants: HashSet<String>,
 }
 
 impl Source {
@@ -72,7 +77,8 @@ impl Source {
         }
         let source = Arc::new(Self {
             words: words(&text).map(str::to_owned).collect(),
-            defined: defined(&text).map(str::to_owned).collect(),
+            defined: defined(&text, &["fn ", "struct ", "enum "]),
+            constants: defined(&text, &["const "]),
             text,
         });
         *last = Some((file.to_owned(), Arc::clone(&source)));
@@ -150,8 +156,11 @@ impl<'a> Named<'a> {
         // the other functions and types that they define.
         let is_taken = self.is_function() && (at.1 > 1 || source.words.contains(&self.ty));
         let (mut own, mut named, mut is_definition) = (HashSet::new(), HashSet::new(), false);
+        let (mut is_formula, mut has_constants) = (false, false);
         for_each_word(self.whole.iter().cloned().collect(), &mut |word| {
             let word = word.to_string();
+            is_formula |= word == "Real";
+            has_constants |= !["fn", "_"].contains(&&*word) && source.constants.contains(&word);
             let is_keyword = ["fn", "struct", "enum"].contains(&&*word);
             if is_definition {
                 own.insert(word);
@@ -162,7 +171,8 @@ impl<'a> Named<'a> {
         });
         let is_other = |word: &String| *word != self.ty && !ROLES.contains(&&**word);
         let names_one = named.difference(&own).any(is_other);
-        if is_first && !is_taken && !names_one {
+        let has_constants = is_formula && self.is_function() && has_constants;
+        if is_first && !is_taken && !names_one && !has_constants {
             return None;
         }
         // A byte order mark is not a token.
@@ -207,6 +217,7 @@ impl<'a> Named<'a> {
             mistake: around.and_then(method).or_else(of_names),
             elementwise: neighbors.iter().filter_map(Neighbor::elementwise).collect(),
             holders: neighbors.iter().filter_map(Neighbor::holder).collect(),
+            constants: Constants::among(neighbors.iter().filter_map(Neighbor::always_compiled)),
         }
     }
 
@@ -239,6 +250,12 @@ struct Neighbor<'a> {
 impl Neighbor<'_> {
     fn has(&self, word: &str) -> bool {
         self.attributes.iter().any(|token| is_word(token, word))
+    }
+
+    /// Returns the item, if no condition may leave it out.
+    fn always_compiled(&self) -> Option<&[TokenTree]> {
+        let is_conditional = self.has("cfg") || self.has("cfg_attr");
+        (!is_conditional).then_some(self.item)
     }
 
     /// Returns the function or the block, if it is one of ours that is always compiled.
@@ -359,11 +376,13 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|letter: char| !letter.is_alphanumeric() && letter != '_')
 }
 
-/// Returns the names of the functions and types that a text defines.
-fn defined(text: &str) -> impl Iterator<Item = &str> {
-    let keywords = ["fn ", "struct ", "enum "].into_iter();
-    let after = keywords.flat_map(|keyword| text.split(keyword).skip(1));
-    after.filter_map(|after| words(after).next())
+/// Returns the names of what a text defines with these keywords.
+fn defined(text: &str, keywords: &[&str]) -> HashSet<String> {
+    let after = keywords
+        .iter()
+        .flat_map(|keyword| text.split(keyword).skip(1));
+    let names = after.filter_map(|after| words(after).next());
+    names.map(str::to_owned).collect()
 }
 
 /// Returns the text of tokens, the same for tokens of a file and of the compiler: spaces between any two, and comments
@@ -521,6 +540,43 @@ mod tests {
         };
         let place = Named::read(&tokens).unwrap().place_in(file, None);
         assert_eq!(place.unwrap().holders, ["Weights", "Layer", "Either"]);
+    }
+
+    #[test]
+    fn constants_are_those_beside_it() {
+        let item = quote!(
+            #[custom_function(elementwise)]
+            fn sum<T: Real>(x: [T; N]) -> T {}
+        );
+        let tokens: Vec<_> = item.clone().into_iter().collect();
+        let here = quote!(#[__pullback_here] #item);
+        for (file, expected) in [
+            (
+                quote!(/** A length. */ pub const N: usize = 3; #here),
+                Some(3),
+            ),
+            (
+                quote!(use a::b; #here mod c {} const N: usize = 2 * M; const M: usize = 4;),
+                Some(8),
+            ),
+            (
+                quote!(const N: usize = 2; mod a { #here const N: usize = 5; }),
+                Some(5),
+            ),
+            (quote!(const N: usize = 2; mod a { #here }), None),
+            (
+                quote!(#[cfg(a)] const N: usize = 2; #[cfg(not(a))] const N: usize = 3; #here),
+                None,
+            ),
+            (
+                quote!(#[cfg_attr(a, cfg(b))] const N: usize = 2; #here),
+                None,
+            ),
+        ] {
+            let place = Named::read(&tokens).unwrap().place_in(file.clone(), None);
+            let constants = place.unwrap().constants;
+            assert_eq!(constants.whole(&syn::parse_quote!(N)), expected, "{file}");
+        }
     }
 
     #[test]

@@ -79,7 +79,9 @@ pub(super) fn formula(
         .iter()
         .enumerate()
         .map(|(index, given)| gradient(index, given, elementwise, root));
+    let checks = elementwise.constants.checks(cfgs);
     quote! {
+        #checks
         #(#cfgs)*
         #[allow(
             dead_code,

@@ -5,7 +5,6 @@ use proc_macro2::{Ident, TokenStream, TokenTree};
 
 use crate::model::{Elementwise, Operation, Reversed, Style};
 use crate::spell::is_mark;
-use crate::types::whole;
 
 /// The most operations of a formula with its derivatives: with optimizations, they take some ten seconds to compile.
 const OPERATIONS: u64 = 400;
@@ -30,7 +29,7 @@ pub(super) fn is_small(body: &TokenStream, elementwise: &Elementwise) -> bool {
     let most = COMPILED[usize::from(elementwise.pairs.is_some())];
     let rows = elementwise.rows.iter().map(|row| match row {
         None => 1,
-        Some(row) => row.length().and_then(whole).unwrap_or(most),
+        Some(row) => elementwise.length_of(row).unwrap_or(most),
     });
     let numbers = rows.fold(0, u64::saturating_add);
     let is_recorded = numbers > most && elementwise.entries.is_empty();

@@ -21,9 +21,9 @@ use syn::{
 
 use super::plain::{Known, Plain, is_in, is_of_constants};
 use super::written_out::METHODS;
-use crate::model::{Branch, Condition, Elementwise, Operand, Operation, Reversed, Row};
+use crate::model::{Branch, Condition, Elementwise, Operand, Operation, Reversed};
 use crate::spell::{has_word, numbered};
-use crate::types::{is_one_of, peel, whole};
+use crate::types::{is_one_of, peel};
 
 /// The most operations: no formula that is written by hand has more.
 const OPERATIONS: usize = 1024;
@@ -67,7 +67,7 @@ pub(super) fn reversed(body: &Group, elementwise: &Elementwise) -> Option<Revers
         let value = match row {
             None => run.input(),
             Some(row) => {
-                let length = usize::try_from(whole(row.length()?)?).ok()?;
+                let length = usize::try_from(elementwise.length_of(row)?).ok()?;
                 Value::Row((0..length).map(|_| run.input()).collect())
             }
         };
@@ -91,8 +91,8 @@ pub(super) fn reversed(body: &Group, elementwise: &Elementwise) -> Option<Revers
     for (row, output) in elementwise.outputs.iter().zip(outputs) {
         let numbers = match (row, output) {
             (None, number) => vec![number],
-            (Some(Row::Of(length)), Value::Row(numbers))
-                if whole(length) == u64::try_from(numbers.len()).ok() =>
+            (Some(row), Value::Row(numbers))
+                if elementwise.length_of(row) == u64::try_from(numbers.len()).ok() =>
             {
                 numbers
             }
@@ -367,7 +367,8 @@ impl Run<'_> {
             Expr::Array(array) => Some(Value::Row(self.values(array.elems.iter())?)),
             Expr::Tuple(tuple) => Some(Value::Tuple(self.values(tuple.elems.iter())?)),
             Expr::Repeat(repeat) => {
-                let count = usize::try_from(whole(&repeat.len)?).ok()?;
+                let count = self.elementwise.constants.whole(&repeat.len)?;
+                let count = usize::try_from(count).ok()?;
                 let value = self.value(&repeat.expr)?;
                 (count <= ROW).then(|| Value::Row(vec![value; count]))
             }
@@ -648,8 +649,12 @@ impl Run<'_> {
         if let Some(value) = self.variable(name) {
             return Some(value.clone());
         }
-        match self.elementwise.type_of(name) {
-            Some(ty) => plain(tokens, Known::of(peel(ty))),
+        if let Some(ty) = self.elementwise.type_of(name) {
+            return plain(tokens, Known::of(peel(ty)));
+        }
+        let constant = Expr::Path(path.clone());
+        match self.elementwise.constants.whole(&constant) {
+            Some(number) => Plain::whole(i64::try_from(number).ok()?).map(Value::Plain),
             None if name.to_string().chars().all(is_of_constants) => plain(tokens, Known::Unknown),
             None => None,
         }
@@ -736,10 +741,28 @@ impl Run<'_> {
                 let place = usize::try_from(whole_number(&place)?).ok()?;
                 row.into_iter().nth(place)
             }
-            (Value::Plain(_), Value::Plain(_)) if self.may_be_skipped => None,
+            (Value::Plain(_), Value::Plain(place))
+                if self.may_be_skipped && !self.is_within(&index.expr, &place) =>
+            {
+                None
+            }
             (Value::Plain(list), Value::Plain(place)) => list.entry(&place).map(Value::Plain),
             _ => None,
         }
+    }
+
+    /// Returns whether a constant certainly has an entry at a place.
+    fn is_within(&self, list: &Expr, place: &Plain) -> bool {
+        let length = match list {
+            Expr::Path(path) => path.path.get_ident(),
+            _ => None,
+        };
+        let length = length.filter(|name| self.variable(name).is_none());
+        let length = length.and_then(|name| self.elementwise.constants.row(name));
+        let place = place
+            .whole_number()
+            .and_then(|place| u64::try_from(place).ok());
+        matches!((place, length), (Some(place), Some(length)) if place < length)
     }
 
     /// Returns whether what is computed, of some type, panics never where the formula may not compute it.
@@ -955,12 +978,19 @@ mod tests {
     use syn::parse_quote;
 
     use super::*;
+    use crate::constants::Constants;
     use crate::lower::written_out::tests::sample;
+    use crate::model::Row;
 
     /// Returns the operations of the body of `fn f<T: Real>(x: [T; 3], width: f64) -> T`, and the number that it returns.
     fn operations(body: TokenStream) -> Option<String> {
         let formula = sample(Some(Row::Of(parse_quote!(3))));
-        let reversed = reversed(&Group::new(Delimiter::Brace, body), &formula)?;
+        shown(&Group::new(Delimiter::Brace, body), &formula)
+    }
+
+    /// Returns the operations of the body of a formula, and the number that it returns.
+    fn shown(body: &Group, formula: &Elementwise) -> Option<String> {
+        let reversed = reversed(body, formula)?;
         let shown = |operand: &Operand| match operand {
             Operand::Number(number) => number.to_string(),
             Operand::Plain(tokens) => format!("`{tokens}`").replace(' ', ""),
@@ -1169,6 +1199,32 @@ mod tests {
                 "{body}"
             );
         }
+    }
+
+    #[test]
+    fn constants_are_known_by_their_file() {
+        let mut formula = sample(Some(Row::Of(parse_quote!(N))));
+        let items = quote!(
+            const N: usize = 3;
+            const WEIGHTS: [f64; N] = [0.0; N];
+        );
+        let items: Vec<_> = items.into_iter().collect();
+        let (first, second) = items.split_at(7);
+        formula.constants = Constants::among([first, second].into_iter());
+        for (body, expected) in [
+            (quote!(x[N - 1] * (N as f64)), "2 * `3.0`; 3"),
+            (quote!(let y = [x[0]; N]; y[2]), "0"),
+            (
+                quote!(if x[0] > 0.0 { x[0] * WEIGHTS[2] } else { x[1] }),
+                "0 > `0.0`; ! 3; [3, 1] 0 * `__p::known::<::core::primitive::f64,_>(&WEIGHTS[2])`; 3 ? 5 : 1; 6",
+            ),
+        ] {
+            let body = Group::new(Delimiter::Brace, body);
+            assert_eq!(shown(&body, &formula).as_deref(), Some(expected), "{body}");
+        }
+        let beyond = quote!(if x[0] > 0.0 { x[0] * WEIGHTS[3] } else { x[1] });
+        let beyond = Group::new(Delimiter::Brace, beyond);
+        assert_eq!(shown(&beyond, &formula), None);
     }
 
     #[test]

@@ -5,12 +5,12 @@
 
 use proc_macro2::{Delimiter, Group, Literal, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::{Expr, ExprLit, ExprMethodCall, ExprRange, Ident, Lit, Pat, RangeLimits, Type};
+use syn::{Expr, ExprMethodCall, ExprRange, Ident, Pat, RangeLimits, Type};
 
 use super::closures::is_keyword;
 use crate::model::{Elementwise, Row};
 use crate::spell::{at, group, has_word, is_mark, is_word, local};
-use crate::types::{is_primitive, whole};
+use crate::types::is_primitive;
 use crate::uses::lets;
 
 /// The most times that something is done.
@@ -38,7 +38,7 @@ pub(super) fn unrolled(body: &Group, elementwise: &Elementwise) -> Group {
         hidden: Vec::new(),
     };
     let returned = match &elementwise.outputs[..] {
-        [Some(Row::Of(length))] => times(length),
+        [Some(Row::Of(length))] => unroll.times(length),
         _ => None,
     };
     let mut unrolled = Group::new(
@@ -195,7 +195,7 @@ impl Unroll<'_> {
         };
         let length = match end.first() {
             None => returned.filter(|_| is_after_a_statement(before)),
-            Some(end) if is_mark(end, ';') => length_beside(before),
+            Some(end) if is_mark(end, ';') => self.length_beside(before),
             Some(_) => None,
         };
         let items = (0..length?).map(|k| index(k, path[0].span())).collect();
@@ -236,7 +236,7 @@ impl Unroll<'_> {
     fn items(&self, over: &Expr) -> Option<Vec<TokenStream>> {
         match over {
             Expr::Paren(inner) => self.items(&inner.expr),
-            Expr::Range(range) => numbers_of(range),
+            Expr::Range(range) => self.numbers_of(range),
             Expr::Path(path) => self.numbers(path.path.get_ident()?),
             Expr::Reference(reference) if reference.mutability.is_none() => {
                 self.references(&reference.expr)
@@ -279,14 +279,17 @@ impl Unroll<'_> {
         Some(items.map(|item| quote!(&#item)).collect())
     }
 
-    /// Returns the numbers of a row that is a parameter, or a value.
+    /// Returns the numbers of a row that is a parameter, a value or a constant.
     fn numbers(&self, name: &Ident) -> Option<Vec<TokenStream>> {
         let row = self.elementwise.row(name).and_then(Row::length);
         let value = || match self.elementwise.type_of(name)? {
             Type::Array(array) if is_primitive(&array.elem) => Some(&array.len),
             _ => None,
         };
-        let length = times(row.or_else(value)?)?;
+        let length = match row.or_else(value) {
+            Some(length) => self.times(length)?,
+            None => few(self.elementwise.constants.row(name)?)?,
+        };
         let text = name.to_string();
         // The patterns of a `match` may be variables.
         let is_hidden = self.hidden.contains(&text) || has_word(self.body.clone(), "match");
@@ -298,6 +301,45 @@ impl Unroll<'_> {
             quote_spanned!(name.span()=> #name[#k])
         });
         Some(numbers.collect())
+    }
+
+    /// Returns the length that `let name: [T; 3] =` has before its value.
+    fn length_beside(&self, before: &[TokenTree]) -> Option<usize> {
+        let [.., colon, TokenTree::Group(ty), equals] = before else {
+            return None;
+        };
+        if !is_mark(colon, ':') || !is_mark(equals, '=') {
+            return None;
+        }
+        match syn::parse2(ty.to_token_stream()).ok()? {
+            Type::Array(array) => self.times(&array.len),
+            _ => None,
+        }
+    }
+
+    /// Returns how often something is done, if that is a number.
+    fn times(&self, length: &Expr) -> Option<usize> {
+        few(self.elementwise.constants.whole(length)?)
+    }
+
+    /// Returns the numbers of a range. The compiler does not see that they are known, and does not judge code that a
+    /// condition leaves out in this round.
+    fn numbers_of(&self, range: &ExprRange) -> Option<Vec<TokenStream>> {
+        let (start, end) = (range.start.as_deref()?, range.end.as_deref()?);
+        let last = match range.limits {
+            RangeLimits::HalfOpen(_) => self.times(end)?,
+            RangeLimits::Closed(_) => self.times(end)? + 1,
+        };
+        // `0..3_usize`
+        let constants = &self.elementwise.constants;
+        let mut suffixes = [start, end].into_iter();
+        let suffix = suffixes.find_map(|bound| constants.type_of(bound));
+        let suffix = suffix.unwrap_or_default();
+        let numbers = (self.times(start)?..last).map(|number| {
+            let number: Literal = format!("{number}{suffix}").parse().ok()?;
+            Some(quote_spanned!(at(range)=> ::core::convert::identity(#number)))
+        });
+        numbers.collect()
     }
 
     /// Returns whether a parameter may have other numbers in the next round.
@@ -339,20 +381,6 @@ fn end_of_chain(tokens: &[TokenTree]) -> Option<usize> {
     }
 }
 
-/// Returns the length that `let name: [T; 3] =` has before its value.
-fn length_beside(before: &[TokenTree]) -> Option<usize> {
-    let [.., colon, TokenTree::Group(ty), equals] = before else {
-        return None;
-    };
-    if !is_mark(colon, ':') || !is_mark(equals, '=') {
-        return None;
-    }
-    match syn::parse2(ty.to_token_stream()).ok()? {
-        Type::Array(array) => times(&array.len),
-        _ => None,
-    }
-}
-
 fn is_name(expression: &Expr) -> bool {
     match expression {
         Expr::Paren(inner) => is_name(&inner.expr),
@@ -367,34 +395,10 @@ fn is_after_a_statement(before: &[TokenTree]) -> bool {
         .is_none_or(|token| is_mark(token, ';') || group(token, Delimiter::Brace).is_some())
 }
 
-/// Returns how often something is done, if that is a number.
-fn times(length: &Expr) -> Option<usize> {
-    let times = usize::try_from(whole(length)?).ok()?;
+/// Returns a count, if that many times something is written out.
+fn few(count: u64) -> Option<usize> {
+    let times = usize::try_from(count).ok()?;
     (times <= TIMES).then_some(times)
-}
-
-/// Returns the numbers of a range. The compiler does not see that they are known, and does not judge code that a condition
-/// leaves out in this round.
-fn numbers_of(range: &ExprRange) -> Option<Vec<TokenStream>> {
-    let (start, end) = (range.start.as_deref()?, range.end.as_deref()?);
-    let last = match range.limits {
-        RangeLimits::HalfOpen(_) => times(end)?,
-        RangeLimits::Closed(_) => times(end)? + 1,
-    };
-    // `0..3_usize`
-    let mut suffixes = [start, end].into_iter().filter_map(|bound| match bound {
-        Expr::Lit(ExprLit {
-            lit: Lit::Int(number),
-            ..
-        }) => Some(number.suffix()),
-        _ => None,
-    });
-    let suffix = suffixes.find(|suffix| !suffix.is_empty()).unwrap_or("");
-    let numbers = (times(start)?..last).map(|number| {
-        let number: Literal = format!("{number}{suffix}").parse().ok()?;
-        Some(quote_spanned!(at(range)=> ::core::convert::identity(#number)))
-    });
-    numbers.collect()
 }
 
 fn index(k: usize, span: Span) -> TokenStream {
@@ -412,6 +416,7 @@ mod tests {
     use syn::parse_quote;
 
     use super::*;
+    use crate::constants::Constants;
     use crate::lower::written_out::tests::sample;
 
     /// Returns the tokens without spaces, and without `identity`.
@@ -453,6 +458,40 @@ mod tests {
                 quote!(let k = #second; #body),
             );
             check(quote!(for k in #range { #body } sum), &rounds);
+        }
+    }
+
+    #[test]
+    fn loops_to_constants_are_written_out() {
+        let mut formula = sample(Some(Row::Of(parse_quote!(N))));
+        let items = quote!(
+            const N: usize = 2;
+            const WEIGHTS: [f64; N] = [0.5, 0.25];
+        );
+        let items: Vec<_> = items.into_iter().collect();
+        let (first, second) = items.split_at(7);
+        formula.constants = Constants::among([first, second].into_iter());
+        let rounds = |values: [TokenStream; 2]| {
+            quote! {
+                { #[allow(unused_assignments)] let () = { #({ let w = #values; sum += w; })* }; } sum
+            }
+        };
+        for (over, values) in [
+            (quote!(0..N), [quote!((0usize)), quote!((1usize))]),
+            (
+                quote!(N - 1..=2 * N - 2),
+                [quote!((1usize)), quote!((2usize))],
+            ),
+            (
+                quote!(0..WEIGHTS.len()),
+                [quote!((0usize)), quote!((1usize))],
+            ),
+            (quote!(WEIGHTS), [quote!(WEIGHTS[0]), quote!(WEIGHTS[1])]),
+            (quote!(&x), [quote!(&x[0]), quote!(&x[1])]),
+        ] {
+            let body = Group::new(Delimiter::Brace, quote!(for w in #over { sum += w; } sum));
+            let written = unrolled(&body, &formula).stream();
+            assert_eq!(shown(&written), shown(&rounds(values)), "{over}");
         }
     }
 

@@ -140,6 +140,7 @@ pub(super) mod tests {
     use syn::parse_quote;
 
     use super::*;
+    use crate::constants::Constants;
     use crate::model::Row;
 
     /// Returns a formula of one number or row, and of the value `width`.
@@ -158,6 +159,7 @@ pub(super) mod tests {
             order: 2,
             replaced: Vec::new(),
             scan: None,
+            constants: Constants::default(),
             style: Style::WrittenOut,
             reversed: None,
         }

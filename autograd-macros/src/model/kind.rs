@@ -3,6 +3,7 @@
 use proc_macro2::{Group, TokenStream};
 use syn::{Attribute, BinOp, Expr, Generics, Ident, Item, Signature, Type, Visibility};
 
+use crate::constants::Constants;
 use crate::show::show;
 
 /// The form in which a function is written, with what only that form has.
@@ -59,6 +60,8 @@ pub(crate) struct Elementwise {
     pub(crate) replaced: Vec<Replaced>,
     /// What it is in each step, if it is a scan.
     pub(crate) scan: Option<Scan>,
+    /// The constants that it names.
+    pub(crate) constants: Constants,
     pub(crate) style: Style,
     /// Its derivatives in reverse, if it has them.
     pub(crate) reversed: Option<Reversed>,
@@ -227,6 +230,11 @@ impl Elementwise {
         entry
             .or_else(|| self.values.iter().find(is_it))
             .map(|(_, ty)| ty)
+    }
+
+    /// Returns the length of rows, if that is known.
+    pub(crate) fn length_of(&self, row: &Row) -> Option<u64> {
+        self.constants.whole(row.length()?)
     }
 
     /// Returns the type parameter that stands for the rank of the tensors with the fewest axes.

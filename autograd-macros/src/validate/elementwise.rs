@@ -12,6 +12,7 @@ use super::options::options_are_given_once;
 use super::pairs;
 use super::parameters::is_opaque;
 use super::scan;
+use crate::constants::Constants;
 use crate::diagnostics::{Diagnostics, did_you_mean, list as list_of};
 use crate::lower::{self, ShortArguments};
 use crate::model::{Elementwise, Reduce, Replaced, Row, ScanRole as Role, Scanned, Style};
@@ -230,6 +231,7 @@ pub(super) fn read(
         },
         replaced,
         scan,
+        constants: Constants::default(),
         style: Style::WrittenOut,
         reversed: None,
     })

@@ -63,7 +63,9 @@ pub(super) fn block(
             };
             let of = (order, scan.as_ref(), pairs.map(|(reduce, _)| reduce));
             let elementwise = elementwise::read(sig, of, &arguments, diagnostics)?;
-            let elementwise = lower::scan::sorted(elementwise);
+            let mut elementwise = lower::scan::sorted(elementwise);
+            let constants = &place.constants;
+            elementwise.constants = constants.of_formula(sig.to_token_stream(), &function.body);
             let body = function.body.stream();
             formula::check(&body, &elementwise, &place.elementwise, diagnostics);
             Some(lower::elementwise::block(*function, elementwise, arguments))
