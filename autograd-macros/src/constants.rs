@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use proc_macro2::{Group, Literal, TokenStream, TokenTree};
-use quote::{ToTokens as _, quote_spanned};
-use syn::{Attribute, BinOp, Block, Expr, Ident, Item, ItemConst, Lit, Stmt, Type};
+use quote::{ToTokens, quote_spanned};
+use syn::{Attribute, BinOp, Block, Expr, Ident, Item, ItemConst, ItemFn, Lit, Stmt, Type};
 
 use crate::spell::{at, for_each_word, has_word, is_word};
 use crate::types::{is_one_of, peel};
@@ -16,7 +16,7 @@ const WHOLE: [&str; 12] = [
 ];
 
 /// Constants by their names.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Constants(BTreeMap<String, Constant>);
 
 #[derive(Clone)]
@@ -70,8 +70,24 @@ impl Constants {
         Some(Constant { number, ty, used })
     }
 
+    /// Adds a number, in place of one that has its name.
+    pub(crate) fn define(&mut self, name: &Ident, number: u64) {
+        let constant = Constant {
+            number,
+            ty: Some("usize".to_owned()),
+            used: None,
+        };
+        self.0.insert(name.to_string(), constant);
+    }
+
     /// Returns those that a formula names, and those of its body.
-    pub(crate) fn of_formula(&self, signature: TokenStream, body: &Group) -> Self {
+    /// `others` are the functions that it calls.
+    pub(crate) fn of_formula(
+        &self,
+        signature: TokenStream,
+        body: &Group,
+        others: &[ItemFn],
+    ) -> Self {
         let mut known = Self::default();
         let (mut items, mut is_item) = (BTreeMap::<String, usize>::new(), false);
         for_each_word(body.stream(), &mut |word| {
@@ -82,7 +98,8 @@ impl Constants {
         });
         // What is imported hides what is beside the formula.
         if !has_word(body.stream(), "use") {
-            for tokens in [signature, body.stream()] {
+            let others = others.iter().map(ToTokens::to_token_stream);
+            for tokens in [signature, body.stream()].into_iter().chain(others) {
                 for_each_word(tokens, &mut |word| {
                     let name = word.to_string();
                     if let Some(constant) = self.0.get(&name)
@@ -303,7 +320,7 @@ mod tests {
             ),
         ] {
             let body: Group = syn::parse2(body).unwrap();
-            let constants = beside.of_formula(quote!(x: [T; M]), &body);
+            let constants = beside.of_formula(quote!(x: [T; M]), &body, &[]);
             assert_eq!(whole(&constants, quote!(N)), n, "{body}");
             assert_eq!(whole(&constants, quote!(M)), m, "{body}");
             let text = constants.checks(&[]).to_string();

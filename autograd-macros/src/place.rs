@@ -9,11 +9,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
-use syn::{Data, DeriveInput, Field, Type};
+use quote::ToTokens as _;
+use syn::{Data, DeriveInput, Field, ItemFn, Type};
 
 use crate::constants::Constants;
 use crate::parse::{self, Item};
-use crate::spell::{camel_case, for_each_word, group, is_mark, is_word};
+use crate::spell::{camel_case, for_each_word, group, has_word, is_mark, is_word};
 use crate::types::{Form, array, inner_types, is_container, last_segment};
 
 /// The place of an item.
@@ -26,6 +27,8 @@ pub(crate) struct Place {
     pub(crate) holders: Vec<String>,
     /// The constants beside it, if it is a formula.
     pub(crate) constants: Constants,
+    /// The functions beside a formula that it calls, and those that these call.
+    pub(crate) functions: Vec<ItemFn>,
 }
 
 /// A mistake that the place of an item shows.
@@ -218,7 +221,33 @@ impl<'a> Named<'a> {
             elementwise: neighbors.iter().filter_map(Neighbor::elementwise).collect(),
             holders: neighbors.iter().filter_map(Neighbor::holder).collect(),
             constants: Constants::among(neighbors.iter().filter_map(Neighbor::always_compiled)),
+            functions: self.functions(neighbors),
         }
+    }
+
+    /// Returns the functions that it calls, and those that these call.
+    fn functions(&self, neighbors: &[Neighbor<'_>]) -> Vec<ItemFn> {
+        let mut functions: Vec<ItemFn> = Vec::new();
+        let mut tokens: TokenStream = self.whole.iter().cloned().collect();
+        if !self.is_function() || !has_word(tokens.clone(), "Real") {
+            return functions;
+        }
+        let mut candidates: Vec<_> = neighbors.iter().filter_map(Neighbor::function).collect();
+        let mut words = HashSet::new();
+        while !tokens.is_empty() {
+            for_each_word(std::mem::take(&mut tokens), &mut |word| {
+                words.insert(word.to_string());
+            });
+            candidates.retain(|(name, item)| {
+                let is_named = words.contains(name);
+                if is_named && let Ok(function) = syn::parse2::<ItemFn>(item.clone()) {
+                    tokens.extend(function.to_token_stream());
+                    functions.push(function);
+                }
+                !is_named
+            });
+        }
+        functions
     }
 
     /// Returns how the name of the type that it makes is taken, by something `before` it or by any of the `others`.
@@ -247,6 +276,12 @@ struct Neighbor<'a> {
     item: &'a [TokenTree],
 }
 
+/// The words of attributes, outside of parentheses, that leave a function as it is written.
+#[rustfmt::skip]
+const AS_WRITTEN: [&str; 11] = [
+    "allow", "cold", "deny", "doc", "expect", "forbid", "inline", "must_use", "rustfmt", "skip", "warn",
+];
+
 impl Neighbor<'_> {
     fn has(&self, word: &str) -> bool {
         self.attributes.iter().any(|token| is_word(token, word))
@@ -262,6 +297,18 @@ impl Neighbor<'_> {
     fn named(&self) -> Option<Named<'_>> {
         let is_ours = self.has("custom_function") && !self.has("cfg");
         is_ours.then(|| Named::read(self.item)).flatten()
+    }
+
+    /// Returns the name and the tokens of a function that is as it is written: no attribute makes another one of it.
+    fn function(&self) -> Option<(String, TokenStream)> {
+        let mut attributes = self.attributes.iter();
+        let is_as_written = attributes.all(|token| match token {
+            TokenTree::Ident(word) => AS_WRITTEN.iter().any(|name| word == name),
+            _ => true,
+        });
+        let name = self.item.iter().position(|token| is_word(token, "fn"))? + 1;
+        let name = self.item.get(name)?.to_string();
+        is_as_written.then(|| (name, self.item.iter().cloned().collect()))
     }
 
     /// Returns the name of an elementwise function.
@@ -577,6 +624,37 @@ mod tests {
             let constants = place.unwrap().constants;
             assert_eq!(constants.whole(&syn::parse_quote!(N)), expected, "{file}");
         }
+    }
+
+    #[test]
+    fn functions_are_those_that_a_formula_calls() {
+        let item = quote!(
+            #[custom_function(elementwise)]
+            fn sum<T: Real>(x: T) -> T {
+                first(x) + T::exp(x)
+            }
+        );
+        let tokens: Vec<_> = item.clone().into_iter().collect();
+        let file = quote! {
+            /// Calls another one.
+            #[inline(always)]
+            #[allow(clippy::all)]
+            pub(crate) fn first<T: Real>(x: T) -> T { second(x) }
+            fn unused<T: Real>(x: T) -> T { x }
+            #[__pullback_here] #item
+            fn second<T: Real>(x: T) -> T { third(x) + fourth(x) + first(x) + inner(x) }
+            #[cfg(a)]
+            fn third<T: Real>(x: T) -> T { x }
+            #[memoize]
+            fn fourth<T: Real>(x: T) -> T { x }
+            mod other { fn inner<T: Real>(x: T) -> T { x } }
+        };
+        let place = Named::read(&tokens).unwrap().place_in(file, None);
+        let functions = place.unwrap().functions.into_iter();
+        let names: Vec<_> = functions
+            .map(|function| function.sig.ident.to_string())
+            .collect();
+        assert_eq!(names, ["first", "second"]);
     }
 
     #[test]

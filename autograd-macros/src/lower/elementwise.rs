@@ -51,17 +51,18 @@ pub(crate) fn block(
 /// Writes the loops of a formula out, if it has no others, and its derivatives in reverse, if it has them. If it becomes too
 /// large, it is recorded.
 fn write_out(body: &mut Group, elementwise: &mut Elementwise) {
+    elementwise.reversed =
+        reversed(body, elementwise).filter(|reversed| is_small_in_reverse(reversed, elementwise));
     let written = unrolled(body, elementwise);
-    elementwise.reversed = reversed(&written, elementwise)
-        .filter(|reversed| is_small_in_reverse(reversed, elementwise));
+    if style(&written.stream(), elementwise) != Style::WrittenOut {
+        return;
+    }
     if elementwise.reversed.is_some() {
         *body = written;
         elementwise.style = Style::WrittenOut;
         return;
     }
-    if elementwise.style == Style::WrittenOut
-        || style(&written.stream(), elementwise) != Style::WrittenOut
-    {
+    if elementwise.style == Style::WrittenOut {
         return;
     }
     if is_small(&written.stream(), elementwise) {

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use proc_macro2::{Literal, TokenStream};
 use quote::{ToTokens as _, quote};
-use syn::{BinOp, Ident, Member, Type, parse_quote};
+use syn::{BinOp, Expr, Ident, Member, Type, parse_quote};
 
 use super::unrolled::length;
 use crate::spell::{for_each_word, private};
@@ -158,6 +158,17 @@ impl Plain {
         };
         let (tokens, place) = (&self.tokens, place.of_type(&parse_quote!(usize))?);
         Self::new(quote!(#tokens[#place]), ty)
+    }
+
+    /// Returns the number of entries, if the type has it.
+    pub(super) fn length(&self) -> Option<&Expr> {
+        match &self.ty {
+            Known::Type(ty) => match peeled(ty) {
+                Type::Array(array) => Some(&array.len),
+                _ => None,
+            },
+            Known::Whole(_) | Known::Unknown => None,
+        }
     }
 
     pub(super) fn cast(&self, ty: &Type) -> Option<Self> {

@@ -396,7 +396,7 @@ fn is_after_a_statement(before: &[TokenTree]) -> bool {
 }
 
 /// Returns a count, if that many times something is written out.
-fn few(count: u64) -> Option<usize> {
+pub(super) fn few(count: u64) -> Option<usize> {
     let times = usize::try_from(count).ok()?;
     (times <= TIMES).then_some(times)
 }

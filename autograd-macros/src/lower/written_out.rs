@@ -160,6 +160,7 @@ pub(super) mod tests {
             replaced: Vec::new(),
             scan: None,
             constants: Constants::default(),
+            functions: Vec::new(),
             style: Style::WrittenOut,
             reversed: None,
         }

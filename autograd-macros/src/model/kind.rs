@@ -1,7 +1,7 @@
 //! The forms in which a function can be written.
 
 use proc_macro2::{Group, TokenStream};
-use syn::{Attribute, BinOp, Expr, Generics, Ident, Item, Signature, Type, Visibility};
+use syn::{Attribute, BinOp, Expr, Generics, Ident, Item, ItemFn, Signature, Type, Visibility};
 
 use crate::constants::Constants;
 use crate::show::show;
@@ -62,6 +62,8 @@ pub(crate) struct Elementwise {
     pub(crate) scan: Option<Scan>,
     /// The constants that it names.
     pub(crate) constants: Constants,
+    /// The functions of numbers that it calls, as far as they are beside it.
+    pub(crate) functions: Vec<ItemFn>,
     pub(crate) style: Style,
     /// Its derivatives in reverse, if it has them.
     pub(crate) reversed: Option<Reversed>,

@@ -232,6 +232,7 @@ pub(super) fn read(
         replaced,
         scan,
         constants: Constants::default(),
+        functions: Vec::new(),
         style: Style::WrittenOut,
         reversed: None,
     })

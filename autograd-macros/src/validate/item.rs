@@ -64,8 +64,10 @@ pub(super) fn block(
             let of = (order, scan.as_ref(), pairs.map(|(reduce, _)| reduce));
             let elementwise = elementwise::read(sig, of, &arguments, diagnostics)?;
             let mut elementwise = lower::scan::sorted(elementwise);
+            elementwise.functions.clone_from(&place.functions);
+            let (signature, functions) = (sig.to_token_stream(), &place.functions);
             let constants = &place.constants;
-            elementwise.constants = constants.of_formula(sig.to_token_stream(), &function.body);
+            elementwise.constants = constants.of_formula(signature, &function.body, functions);
             let body = function.body.stream();
             formula::check(&body, &elementwise, &place.elementwise, diagnostics);
             Some(lower::elementwise::block(*function, elementwise, arguments))

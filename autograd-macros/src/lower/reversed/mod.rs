@@ -2,12 +2,16 @@
 //!
 //! Dual numbers need a tangent for each number in each operation. In reverse, an operation is differentiated once, however
 //! many numbers there are. That works without a tape where the operations are known when the formula is compiled: it has
-//! operators and functions of numbers, rows and closures of its own, and no loops that are not written out. Any other
-//! formula has no such derivatives. Nothing is reported here: of a formula with a mistake, the compiler reports it where the
-//! formula is used as it is written.
+//! operators and functions of numbers, rows, closures of its own and functions beside it, and does everything a known number
+//! of times. Any other formula has no such derivatives. Nothing is reported here: of a formula with a mistake, the compiler
+//! reports it where the formula is used as it is written.
 //!
 //! Of an `if`, both branches are computed, as vector code has to, and for each variable the number of one of them is chosen.
 //! A branch that is not taken may compute anything, such as NaN: it passes zeros to what is outside of it.
+
+mod branches;
+mod functions;
+mod rounds;
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -15,14 +19,16 @@ use std::rc::Rc;
 use proc_macro2::{Group, TokenStream};
 use quote::{ToTokens as _, quote};
 use syn::{
-    BinOp, Block, Expr, ExprBinary, ExprCall, ExprClosure, ExprIf, ExprIndex, ExprMethodCall,
-    ExprPath, Ident, Item, Lit, Local, Member, Pat, Stmt, Type, UnOp, parse_quote,
+    BinOp, Block, Expr, ExprBinary, ExprCall, ExprClosure, ExprIndex, ExprMethodCall, ExprPath,
+    Ident, Item, Lit, Local, Member, Pat, ReturnType, Stmt, Type, UnOp, parse_quote,
 };
 
+use self::branches::{is_of_truth, returns};
 use super::plain::{Known, Plain, is_in, is_of_constants};
 use super::written_out::METHODS;
+use crate::constants::Constants;
 use crate::model::{Branch, Condition, Elementwise, Operand, Operation, Reversed};
-use crate::spell::{has_word, numbered};
+use crate::spell::has_word;
 use crate::types::{is_one_of, peel};
 
 /// The most operations: no formula that is written by hand has more.
@@ -31,11 +37,14 @@ const OPERATIONS: usize = 1024;
 /// The most expressions within each other: the stack is finite.
 const DEPTH: usize = 128;
 
-/// The most numbers of a row that is made in the formula.
-const ROW: usize = 64;
+/// The most expressions that are run: functions that call others twice could take forever.
+const STEPS: usize = 1 << 16;
 
 /// The fewest numbers: with fewer, dual numbers are as fast.
 const FEWEST: usize = 3;
+
+/// The words of items that a body may have.
+const ITEMS: [&str; 4] = ["const", "fn", "static", "use"];
 
 /// The most numbers of the step of a scan, which is in more loops.
 const MOST_OF_STEP: usize = 16;
@@ -53,6 +62,13 @@ pub(super) fn reversed(body: &Group, elementwise: &Elementwise) -> Option<Revers
     }
     let mut run = Run {
         elementwise,
+        function: Function {
+            name: None,
+            number: elementwise.number.clone(),
+            constants: elementwise.constants.clone(),
+        },
+        are_functions_known: !ITEMS.iter().any(|word| has_word(body.stream(), *word)),
+        steps: 0,
         items: Vec::new(),
         operations: Vec::new(),
         branches: Vec::new(),
@@ -78,7 +94,11 @@ pub(super) fn reversed(body: &Group, elementwise: &Elementwise) -> Option<Revers
         return None;
     }
     let block: Block = syn::parse2(body.to_token_stream()).ok()?;
-    let returned = run.block(&block)?;
+    let ty = match &elementwise.formula.output {
+        ReturnType::Default => None,
+        ReturnType::Type(_, ty) => Some(&**ty),
+    };
+    let returned = run.block_of(&block, ty)?;
     let outputs = match (&elementwise.outputs[..], returned) {
         ([_], single) => vec![single],
         (_, Value::Tuple(outputs)) => outputs,
@@ -175,8 +195,23 @@ struct Closure {
 /// Variables by their names, as [`name`] has them.
 type Scope = BTreeMap<String, Value>;
 
+/// The function that is run: the formula, or one beside it.
+struct Function {
+    /// That of one beside it.
+    name: Option<Ident>,
+    /// Its type of numbers.
+    number: Ident,
+    /// The constants that it may name.
+    constants: Constants,
+}
+
 struct Run<'a> {
     elementwise: &'a Elementwise,
+    function: Function,
+    /// Whether nothing in the formula's body hides what is beside it.
+    are_functions_known: bool,
+    /// The count of the expressions that were run.
+    steps: usize,
     /// The constants and imports of the body.
     items: Vec<Item>,
     operations: Vec<Operation>,
@@ -227,13 +262,18 @@ impl Run<'_> {
     }
 
     fn block(&mut self, block: &Block) -> Option<Value> {
+        self.block_of(block, None)
+    }
+
+    /// Runs a block that returns a value of a type, as far as that is known.
+    fn block_of(&mut self, block: &Block, ty: Option<&Type>) -> Option<Value> {
         self.scopes.push(BTreeMap::new());
-        let value = self.statements(&block.stmts);
+        let value = self.statements(&block.stmts, ty);
         self.scopes.pop();
         value
     }
 
-    fn statements(&mut self, statements: &[Stmt]) -> Option<Value> {
+    fn statements(&mut self, statements: &[Stmt], ty: Option<&Type>) -> Option<Value> {
         let mut returned = Value::Tuple(Vec::new());
         for (place, statement) in statements.iter().enumerate() {
             returned = Value::Tuple(Vec::new());
@@ -247,23 +287,25 @@ impl Run<'_> {
                     then.stmts.push(Stmt::Expr(*last.expr?, None));
                     return self.choice(
                         &choice.cond,
-                        |run| run.block(&then),
+                        |run| run.block_of(&then, ty),
                         |run| {
                             // Nothing comes after, and what has a name anew may be no number.
                             let around = run.scopes.clone();
-                            let value = run.statements(rest);
+                            let value = run.statements(rest, ty);
                             run.scopes = around;
                             value
                         },
                     );
                 }
                 Stmt::Local(local) => self.local(local)?,
-                Stmt::Expr(expression, None) => returned = self.value(expression)?,
+                Stmt::Expr(expression, None) => returned = self.value_as(expression, ty)?,
                 Stmt::Expr(expression, Some(_)) => {
                     self.value(expression)?;
                 }
                 // Of the body itself: elsewhere, another one may have its name.
-                Stmt::Item(item @ (Item::Const(_) | Item::Use(_))) if self.scopes.len() == 2 => {
+                Stmt::Item(item @ (Item::Const(_) | Item::Use(_)))
+                    if self.scopes.len() == 2 && self.function.name.is_none() =>
+                {
                     if has_word(item.to_token_stream(), &self.elementwise.number) {
                         return None;
                     }
@@ -277,7 +319,11 @@ impl Run<'_> {
 
     fn local(&mut self, local: &Local) -> Option<()> {
         let init = local.init.as_ref().filter(|init| init.diverge.is_none())?;
-        let value = self.value(&init.expr)?;
+        let ty = match &local.pat {
+            Pat::Type(typed) => Some(&*typed.ty),
+            _ => None,
+        };
+        let value = self.value_as(&init.expr, ty)?;
         self.pattern(&local.pat, value)
     }
 
@@ -325,9 +371,10 @@ impl Run<'_> {
     }
 
     fn value(&mut self, expression: &Expr) -> Option<Value> {
-        if self.depth == DEPTH {
+        if self.depth == DEPTH || self.steps == STEPS {
             return None;
         }
+        self.steps += 1;
         self.depth += 1;
         let value = self.value_of(expression);
         self.depth -= 1;
@@ -367,11 +414,15 @@ impl Run<'_> {
             Expr::Array(array) => Some(Value::Row(self.values(array.elems.iter())?)),
             Expr::Tuple(tuple) => Some(Value::Tuple(self.values(tuple.elems.iter())?)),
             Expr::Repeat(repeat) => {
-                let count = self.elementwise.constants.whole(&repeat.len)?;
-                let count = usize::try_from(count).ok()?;
+                let count = self.few(&repeat.len)?;
                 let value = self.value(&repeat.expr)?;
-                (count <= ROW).then(|| Value::Row(vec![value; count]))
+                Some(Value::Row(vec![value; count]))
             }
+            Expr::Match(choice) => {
+                let value = self.value(&choice.expr)?;
+                self.arms(&value, &choice.arms)
+            }
+            Expr::ForLoop(of) if of.label.is_none() => self.for_loop(of),
             Expr::Index(index) => self.index(index),
             Expr::Field(field) => self.value(&field.base)?.field(&field.member),
             Expr::Cast(cast) => self.value(&cast.expr)?.cast(&cast.ty),
@@ -396,176 +447,6 @@ impl Run<'_> {
         }
     }
 
-    /// Runs the branches of an `if` that may be taken.
-    fn choice(
-        &mut self,
-        condition: &Expr,
-        then: impl FnOnce(&mut Self) -> Option<Value>,
-        otherwise: impl FnOnce(&mut Self) -> Option<Value>,
-    ) -> Option<Value> {
-        let condition = match self.condition(condition)? {
-            Truth::Known(true) => return then(self),
-            Truth::Known(false) => return otherwise(self),
-            Truth::Noted(condition) => condition,
-        };
-        let opposite = self.note(Operation::Condition(Condition::Not(condition)))?;
-        let before = self.scopes.clone();
-        let first = self.in_branch(condition, then)?;
-        let of_first = std::mem::replace(&mut self.scopes, before);
-        let second = self.in_branch(opposite, otherwise)?;
-        let conditions = [condition, opposite];
-        let mut scopes = std::mem::take(&mut self.scopes);
-        for (scope, of_first) in scopes.iter_mut().zip(of_first) {
-            for (name, first) in of_first {
-                let second = scope.get_mut(&name)?;
-                *second = self.chosen(conditions, first, second.clone())?;
-            }
-        }
-        self.scopes = scopes;
-        self.chosen(conditions, first, second)
-    }
-
-    fn in_branch(
-        &mut self,
-        own: usize,
-        run: impl FnOnce(&mut Self) -> Option<Value>,
-    ) -> Option<Value> {
-        let around = (self.branch, self.may_be_skipped);
-        let condition = match self.branch {
-            None => own,
-            Some(outer) => {
-                let both = Condition::Both(parse_quote!(&), [outer.condition, own]);
-                self.note(Operation::Condition(both))?
-            }
-        };
-        let depth = 1 + self.branch.map_or(0, |outer| outer.depth);
-        self.branch = Some(Branch { condition, depth });
-        self.may_be_skipped = true;
-        let value = run(self);
-        (self.branch, self.may_be_skipped) = around;
-        value
-    }
-
-    /// Returns what is chosen of two branches, if they have values of one kind.
-    fn chosen(&mut self, conditions: [usize; 2], first: Value, second: Value) -> Option<Value> {
-        match (first, second) {
-            (Value::Number(first), Value::Number(second)) if first == second => {
-                Some(Value::Number(first))
-            }
-            (Value::Plain(first), Value::Plain(second)) if first.is_same(&second) => {
-                Some(Value::Plain(first))
-            }
-            (Value::Truth(first), Value::Truth(second)) if first == second => {
-                Some(Value::Truth(first))
-            }
-            (Value::Closure(first), Value::Closure(second)) if Rc::ptr_eq(&first, &second) => {
-                Some(Value::Closure(first))
-            }
-            (Value::Plain(first), Value::Plain(second)) => {
-                let condition = numbered(conditions[0]);
-                first.or(&second, &condition).map(Value::Plain)
-            }
-            (
-                first @ (Value::Number(_) | Value::Plain(_)),
-                second @ (Value::Number(_) | Value::Plain(_)),
-            ) => {
-                let operands = [operand(first)?, operand(second)?];
-                self.operation(Operation::Chosen(conditions, operands))
-            }
-            (Value::Row(first), Value::Row(second)) => {
-                self.each_chosen(conditions, first, second).map(Value::Row)
-            }
-            (Value::Tuple(first), Value::Tuple(second)) => {
-                let values = self.each_chosen(conditions, first, second);
-                values.map(Value::Tuple)
-            }
-            _ => None,
-        }
-    }
-
-    fn each_chosen(
-        &mut self,
-        conditions: [usize; 2],
-        first: Vec<Value>,
-        second: Vec<Value>,
-    ) -> Option<Vec<Value>> {
-        if first.len() != second.len() {
-            return None;
-        }
-        let pairs = first.into_iter().zip(second);
-        pairs
-            .map(|(first, second)| self.chosen(conditions, first, second))
-            .collect()
-    }
-
-    fn condition(&mut self, condition: &Expr) -> Option<Truth> {
-        match condition {
-            Expr::Paren(inner) => self.condition(&inner.expr),
-            Expr::Group(inner) => self.condition(&inner.expr),
-            Expr::Binary(binary) => match binary.op {
-                BinOp::And(_) => self.both(binary, false, &parse_quote!(&)),
-                BinOp::Or(_) => self.both(binary, true, &parse_quote!(|)),
-                operator => {
-                    let (left, right) = (self.value(&binary.left)?, self.value(&binary.right)?);
-                    self.compared(operator, left, right)
-                }
-            },
-            other => match self.value(other)? {
-                Value::Truth(truth) => Some(truth),
-                Value::Plain(plain) => {
-                    let plain = plain.of_type(&parse_quote!(bool))?;
-                    self.noted(Condition::Plain(plain))
-                }
-                _ => None,
-            },
-        }
-    }
-
-    /// Runs `&&` or `||`, of which one side decides if it is `decisive`.
-    fn both(&mut self, binary: &ExprBinary, decisive: bool, operator: &BinOp) -> Option<Truth> {
-        let left = self.condition(&binary.left)?;
-        if matches!(left, Truth::Known(left) if left == decisive) {
-            return Some(left);
-        }
-        let around = std::mem::replace(&mut self.may_be_skipped, true);
-        let right = self.condition(&binary.right);
-        self.may_be_skipped = around;
-        match (left, right?) {
-            (Truth::Noted(left), Truth::Noted(right)) => {
-                self.noted(Condition::Both(*operator, [left, right]))
-            }
-            (Truth::Noted(_), Truth::Known(right)) if right != decisive => Some(left),
-            (_, right) => Some(right),
-        }
-    }
-
-    fn compared(&mut self, operator: BinOp, left: Value, right: Value) -> Option<Truth> {
-        if let (Some(left), Some(right)) = (whole_number(&left), whole_number(&right)) {
-            return Some(Truth::Known(match operator {
-                BinOp::Eq(_) => left == right,
-                BinOp::Ne(_) => left != right,
-                BinOp::Lt(_) => left < right,
-                BinOp::Le(_) => left <= right,
-                BinOp::Gt(_) => left > right,
-                BinOp::Ge(_) => left >= right,
-                _ => return None,
-            }));
-        }
-        match (&left, &right) {
-            _ if !is_of_truth(operator) => None,
-            (Value::Plain(left), Value::Plain(right)) => {
-                let compared = left.compared(&operator, right)?;
-                self.noted(Condition::Plain(compared))
-            }
-            // No `f64` is compared with a number: that is an error of the compiler.
-            (Value::Number(_), Value::Number(_) | Value::Plain(_)) => {
-                let operands = [operand(left)?, operand(right)?];
-                self.noted(Condition::Compared(operator, operands))
-            }
-            _ => None,
-        }
-    }
-
     fn values<'e>(&mut self, expressions: impl Iterator<Item = &'e Expr>) -> Option<Vec<Value>> {
         expressions
             .map(|expression| self.value(expression))
@@ -573,7 +454,7 @@ impl Run<'_> {
     }
 
     fn has_number(&self, ty: &Type) -> bool {
-        has_word(ty.to_token_stream(), &self.elementwise.number)
+        has_word(ty.to_token_stream(), &self.function.number)
     }
 
     /// Returns whether a value certainly has the type that is written for it.
@@ -583,6 +464,9 @@ impl Run<'_> {
             (Value::Plain(plain), ty) => !self.has_number(ty) && plain.of_type(ty).is_some(),
             (Value::Row(values), Type::Array(array)) => {
                 values.iter().all(|value| self.has_type(value, &array.elem))
+            }
+            (Value::Row(values), Type::Slice(slice)) => {
+                values.iter().all(|value| self.has_type(value, &slice.elem))
             }
             (Value::Row(_), Type::Reference(reference)) => self.has_type(value, &reference.elem),
             (Value::Tuple(values), Type::Tuple(tuple)) => {
@@ -639,7 +523,7 @@ impl Run<'_> {
                 .to_string()
                 .chars()
                 .all(is_of_constants);
-            let is_number = has_word(tokens.clone(), &self.elementwise.number);
+            let is_number = has_word(tokens.clone(), &self.function.number);
             return if is_own || is_number || !is_constant {
                 None
             } else {
@@ -649,11 +533,13 @@ impl Run<'_> {
         if let Some(value) = self.variable(name) {
             return Some(value.clone());
         }
-        if let Some(ty) = self.elementwise.type_of(name) {
+        if self.function.name.is_none()
+            && let Some(ty) = self.elementwise.type_of(name)
+        {
             return plain(tokens, Known::of(peel(ty)));
         }
         let constant = Expr::Path(path.clone());
-        match self.elementwise.constants.whole(&constant) {
+        match self.function.constants.whole(&constant) {
             Some(number) => Plain::whole(i64::try_from(number).ok()?).map(Value::Plain),
             None if name.to_string().chars().all(is_of_constants) => plain(tokens, Known::Unknown),
             None => None,
@@ -751,14 +637,20 @@ impl Run<'_> {
         }
     }
 
+    /// Returns the length of a constant that is a row.
+    fn constant_row(&self, list: &Expr) -> Option<u64> {
+        let Expr::Path(path) = list else {
+            return None;
+        };
+        let name = path.path.get_ident()?;
+        let is_variable = self.variable(name).is_some();
+        let length = self.function.constants.row(name);
+        length.filter(|_| !is_variable)
+    }
+
     /// Returns whether a constant certainly has an entry at a place.
     fn is_within(&self, list: &Expr, place: &Plain) -> bool {
-        let length = match list {
-            Expr::Path(path) => path.path.get_ident(),
-            _ => None,
-        };
-        let length = length.filter(|name| self.variable(name).is_none());
-        let length = length.and_then(|name| self.elementwise.constants.row(name));
+        let length = self.constant_row(list);
         let place = place
             .whole_number()
             .and_then(|place| u64::try_from(place).ok());
@@ -772,12 +664,30 @@ impl Run<'_> {
     }
 
     fn method(&mut self, call: &ExprMethodCall) -> Option<Value> {
+        let method = &call.method;
+        if method == "sum" && call.args.is_empty() {
+            return self.sum(call);
+        }
         if call.turbofish.is_some() {
             return None;
         }
+        if method == "fold" {
+            return self.fold(call);
+        }
         let receiver = self.value(&call.receiver)?;
+        if method == "len" && call.args.is_empty() {
+            let length = match &receiver {
+                Value::Row(numbers) => numbers.len() as u64,
+                Value::Plain(plain) => self.length_of(&call.receiver, plain)?,
+                _ => return None,
+            };
+            return Plain::whole(i64::try_from(length).ok()?).map(Value::Plain);
+        }
+        if let Value::Row(numbers) = receiver {
+            let closure = call.args.first().filter(|_| method == "map")?;
+            return self.mapped(numbers, closure).map(Value::Row);
+        }
         let arguments = self.values(call.args.iter())?;
-        let method = &call.method;
         if method == "is_nan" && arguments.is_empty() {
             return self.is_nan(receiver);
         }
@@ -838,14 +748,17 @@ impl Run<'_> {
         };
         let arguments = self.values(call.args.iter())?;
         if let Some(name) = path.get_ident() {
-            let Some(Value::Closure(closure)) = self.variable(name) else {
-                return None;
+            return match self.variable(name) {
+                Some(Value::Closure(closure)) => {
+                    let closure = Rc::clone(closure);
+                    self.closure(&closure, arguments)
+                }
+                Some(_) => None,
+                None => self.function_beside(name, arguments),
             };
-            let closure = Rc::clone(closure);
-            return self.closure(&closure, arguments);
         }
         let text = path.to_token_stream().to_string().replace(' ', "");
-        let number = &self.elementwise.number;
+        let number = &self.function.number;
         let mut arguments = arguments.into_iter();
         if text == "::core::convert::identity" {
             return arguments.next();
@@ -878,22 +791,6 @@ impl Run<'_> {
             .collect();
         let arguments = arguments?;
         plain(quote!((#path(#(#arguments),*))), Known::float())
-    }
-
-    fn closure(&mut self, closure: &Closure, arguments: Vec<Value>) -> Option<Value> {
-        let Closure { written, scopes } = closure;
-        let mut scopes = scopes.clone();
-        if written.asyncness.is_some() || has_word(written.body.to_token_stream(), "return") {
-            return None;
-        }
-        scopes.push(BTreeMap::new());
-        let around = (std::mem::replace(&mut self.scopes, scopes), self.closed);
-        self.closed = self.scopes.len() - 1;
-        let value = self
-            .patterns(written.inputs.iter(), arguments)
-            .and_then(|()| self.value(&written.body));
-        (self.scopes, self.closed) = around;
-        value
     }
 }
 
@@ -951,349 +848,5 @@ fn assigned(operator: &BinOp) -> Option<BinOp> {
     syn::parse2(operator).ok()
 }
 
-/// Returns whether an operator has a `bool`.
-fn is_of_truth(operator: BinOp) -> bool {
-    matches!(
-        operator,
-        BinOp::And(_)
-            | BinOp::Or(_)
-            | BinOp::Eq(_)
-            | BinOp::Ne(_)
-            | BinOp::Lt(_)
-            | BinOp::Le(_)
-            | BinOp::Gt(_)
-            | BinOp::Ge(_)
-    )
-}
-
-/// Returns whether an `if` without an `else` leaves the body at its end.
-fn returns(choice: &ExprIf) -> bool {
-    let last = choice.then_branch.stmts.last();
-    choice.else_branch.is_none() && matches!(last, Some(Stmt::Expr(Expr::Return(_), _)))
-}
-
 #[cfg(test)]
-mod tests {
-    use proc_macro2::{Delimiter, Group};
-    use syn::parse_quote;
-
-    use super::*;
-    use crate::constants::Constants;
-    use crate::lower::written_out::tests::sample;
-    use crate::model::Row;
-
-    /// Returns the operations of the body of `fn f<T: Real>(x: [T; 3], width: f64) -> T`, and the number that it returns.
-    fn operations(body: TokenStream) -> Option<String> {
-        let formula = sample(Some(Row::Of(parse_quote!(3))));
-        shown(&Group::new(Delimiter::Brace, body), &formula)
-    }
-
-    /// Returns the operations of the body of a formula, and the number that it returns.
-    fn shown(body: &Group, formula: &Elementwise) -> Option<String> {
-        let reversed = reversed(body, formula)?;
-        let shown = |operand: &Operand| match operand {
-            Operand::Number(number) => number.to_string(),
-            Operand::Plain(tokens) => format!("`{tokens}`").replace(' ', ""),
-        };
-        let operations = reversed.operations.iter();
-        let texts = operations.map(|operation| match operation {
-            Operation::Constant(tokens) | Operation::Condition(Condition::Plain(tokens)) => {
-                format!("`{tokens}`")
-            }
-            Operation::Negated(number) => format!("- {number}"),
-            Operation::Operator(operator, [left, right]) => {
-                format!(
-                    "{} {} {}",
-                    shown(left),
-                    operator.to_token_stream(),
-                    shown(right)
-                )
-            }
-            Operation::Method(method, operands) => {
-                let operands: Vec<String> = operands.iter().map(shown).collect();
-                format!("{method} {}", operands.join(" "))
-            }
-            Operation::Chosen([condition, _], [first, second]) => {
-                format!("{condition} ? {} : {}", shown(first), shown(second))
-            }
-            Operation::Condition(Condition::Compared(operator, [left, right])) => format!(
-                "{} {} {}",
-                shown(left),
-                operator.to_token_stream(),
-                shown(right)
-            ),
-            Operation::Condition(Condition::Not(condition)) => format!("! {condition}"),
-            Operation::Condition(Condition::Both(operator, [left, right])) => {
-                format!("{left} {} {right}", operator.to_token_stream())
-            }
-        });
-        // In brackets, how many branches are around.
-        let texts = texts
-            .zip(&reversed.branches)
-            .map(|(text, branch)| match branch {
-                None => text,
-                Some(Branch { condition, depth }) => format!("[{condition}, {depth}] {text}"),
-            });
-        let mut texts: Vec<String> = texts.collect();
-        assert_eq!(reversed.inputs, 3);
-        texts.push(reversed.outputs[0].to_string());
-        Some(texts.join("; "))
-    }
-
-    #[test]
-    fn operations_are_noted_in_their_order() {
-        for (body, expected) in [
-            (quote!(x[0] * x[1] - x[2]), "0 * 1; 3 - 2; 4"),
-            (quote!((-x[0]).exp() / 2.0), "- 0; exp 3; 4 / `2.0`; 5"),
-            (
-                quote!(width * x[0] + width.sqrt()),
-                "`width` * 0; 3 + `(width.sqrt())`; 4",
-            ),
-            (quote!(x[1].powi(3).max(0.0)), "powi 1 `3`; max 3 `0.0`; 4"),
-            (
-                quote!(x[0].mul_add(x[1], PI * width)),
-                "mul_add 0 1 `(__p::known::<::core::primitive::f64,_>(&PI)*width)`; 3",
-            ),
-            (
-                quote!(let half = T::from(0.5); half * x[0]),
-                "`0.5`; 3 * 0; 4",
-            ),
-            (quote!(x[1]), "1"),
-            (
-                quote!(let half: f64 = 0.5; x[0] * half.sqrt()),
-                "0 * `(__p::known::<::core::primitive::f64,_>(&0.5).sqrt())`; 3",
-            ),
-            (
-                quote!(let n: usize = 3; x[0] * ((n - 5) as f64)),
-                "0 * `(-2.0)`; 3",
-            ),
-            (
-                quote!(x[1].powi(-LENGTH)),
-                "powi 1 `__p::known::<::core::primitive::i32,_>(&(-LENGTH))`; 3",
-            ),
-        ] {
-            assert_eq!(
-                operations(body.clone()).as_deref(),
-                Some(expected),
-                "{body}"
-            );
-        }
-    }
-
-    #[test]
-    fn variables_are_the_numbers_that_they_hold() {
-        for (body, expected) in [
-            (
-                quote!(let [a, b, _] = x; let (a, b) = (b, a); a / b),
-                "1 / 0; 3",
-            ),
-            (
-                quote!(let mut y = x; y[1] = y[0] * 2.0; y[2] += y[1]; y[2]),
-                "0 * `2.0`; 2 + 3; 4",
-            ),
-            (
-                quote!(let mut sum = x[0]; { let sum = x[1]; } { sum -= x[2]; } sum),
-                "0 - 2; 3",
-            ),
-            (
-                quote!(let w = [1.0, width]; let n = 2; x[n - 1] * w[n - 1]),
-                "1 * `width`; 3",
-            ),
-            (
-                quote!(let k = 1; if k % 2 == 1 { x[k] } else { x[k - 2] }),
-                "1",
-            ),
-            (quote!(let c = &x[0]; let &d = &x[1]; *c + d), "0 + 1; 3"),
-            (
-                quote!(let rows = [[x[0]; 2], [x[1]; 2]]; rows[1][0] - rows[0][1]),
-                "1 - 0; 3",
-            ),
-            (
-                quote!(let y = x[0]; const TWO: f64 = 2.0; y * TWO),
-                "0 * `__p::known::<::core::primitive::f64,_>(&TWO)`; 3",
-            ),
-        ] {
-            assert_eq!(
-                operations(body.clone()).as_deref(),
-                Some(expected),
-                "{body}"
-            );
-        }
-    }
-
-    #[test]
-    fn closures_are_run_where_they_are_called() {
-        for (body, expected) in [
-            (
-                quote!(let dot = |a: [T; 3], b: [T; 3]| a[0] * b[0] + a[1] * b[1]; dot(x, x).sqrt()),
-                "0 * 0; 1 * 1; 3 + 4; sqrt 5; 6",
-            ),
-            (
-                quote!(let y = x[0]; let f = |z| { let y = y * z; y + 1.0 }; f(f(x[1]))),
-                "0 * 1; 3 + `1.0`; 0 * 4; 5 + `1.0`; 6",
-            ),
-            (quote!((|z: T| z)(x[2])), ""),
-        ] {
-            let found = operations(body.clone());
-            let expected = (!expected.is_empty()).then_some(expected);
-            assert_eq!(found.as_deref(), expected, "{body}");
-        }
-    }
-
-    #[test]
-    fn both_branches_are_run() {
-        for (body, expected) in [
-            (
-                quote!(if x[0] > 0.0 { x[0] } else { x[1] }),
-                "0 > `0.0`; ! 3; 3 ? 0 : 1; 5",
-            ),
-            (
-                quote!(if x[0] > x[1] { x[0].exp() } else { 2.0 * x[1] }),
-                "0 > 1; ! 3; [3, 1] exp 0; [4, 1] `2.0` * 1; 3 ? 5 : 6; 7",
-            ),
-            (
-                quote!(let mut y = x[2]; if x[0] <= 0.0 { y = y * x[1]; } y),
-                "0 <= `0.0`; ! 3; [3, 1] 2 * 1; 3 ? 5 : 2; 6",
-            ),
-            (
-                quote!(let mut y = x; if x[0] <= 0.0 { y[1] += 1.0; } y[1] + y[2]),
-                "0 <= `0.0`; ! 3; [3, 1] 1 + `1.0`; 3 ? 5 : 1; 6 + 2; 7",
-            ),
-            (
-                quote!(if x[0] > 0.0 { return T::from(1.0); } let y = -x[1]; y),
-                "0 > `0.0`; ! 3; [3, 1] `1.0`; [4, 1] - 1; 3 ? 5 : 6; 7",
-            ),
-            (
-                quote!(if x[0] > 0.0 {
-                    x[0]
-                } else if x[1] > 0.0 {
-                    x[1]
-                } else {
-                    x[2]
-                }),
-                "0 > `0.0`; ! 3; [4, 1] 1 > `0.0`; [4, 1] ! 5; [4, 1] 4 & 5; [4, 1] 4 & 6; [4, 1] 5 ? 1 : 2; \
-                 3 ? 0 : 9; 10",
-            ),
-            (
-                quote!(let near = x[0] < 1.0 && !(x[1] >= width) || width == 2.0; if near { x[0] } else { x[1] }),
-                "0 < `1.0`; 1 >= `width`; ! 4; 3 & 5; `(width == 2.0)`; 6 | 7; ! 8; 8 ? 0 : 1; 10",
-            ),
-            (
-                quote!(let (a, k) = if x[0] > 0.0 { (x[0], 1.0) } else { (x[0], 2.0) }; a * k),
-                "0 > `0.0`; ! 3; 0 * `(ifnumber_3{1.0}else{2.0})`; 5",
-            ),
-            (quote!(if true && 1 < 2 { x[0] } else { x[1] }), "0"),
-            (
-                quote!(if x[0] > 0.0 {
-                    x[0] * (A * B)
-                } else {
-                    x[0] * (width - 1.0)
-                }),
-                "0 > `0.0`; ! 3; [3, 1] 0 * `__p::known::<::core::primitive::f64,_>(&(A*B))`; \
-                 [4, 1] 0 * `(width-1.0)`; 3 ? 5 : 6; 7",
-            ),
-        ] {
-            assert_eq!(
-                operations(body.clone()).as_deref(),
-                Some(expected),
-                "{body}"
-            );
-        }
-    }
-
-    #[test]
-    fn constants_are_known_by_their_file() {
-        let mut formula = sample(Some(Row::Of(parse_quote!(N))));
-        let items = quote!(
-            const N: usize = 3;
-            const WEIGHTS: [f64; N] = [0.0; N];
-        );
-        let items: Vec<_> = items.into_iter().collect();
-        let (first, second) = items.split_at(7);
-        formula.constants = Constants::among([first, second].into_iter());
-        for (body, expected) in [
-            (quote!(x[N - 1] * (N as f64)), "2 * `3.0`; 3"),
-            (quote!(let y = [x[0]; N]; y[2]), "0"),
-            (
-                quote!(if x[0] > 0.0 { x[0] * WEIGHTS[2] } else { x[1] }),
-                "0 > `0.0`; ! 3; [3, 1] 0 * `__p::known::<::core::primitive::f64,_>(&WEIGHTS[2])`; 3 ? 5 : 1; 6",
-            ),
-        ] {
-            let body = Group::new(Delimiter::Brace, body);
-            assert_eq!(shown(&body, &formula).as_deref(), Some(expected), "{body}");
-        }
-        let beyond = quote!(if x[0] > 0.0 { x[0] * WEIGHTS[3] } else { x[1] });
-        let beyond = Group::new(Delimiter::Brace, beyond);
-        assert_eq!(shown(&beyond, &formula), None);
-    }
-
-    #[test]
-    fn other_formulas_have_none() {
-        for body in [
-            quote!(for k in 0..3 { sum += x[k]; } x[0]),
-            quote!(cdf(x[0])),
-            quote!(x[0].turned()),
-            quote!(x[0].exp(1.0)),
-            quote!(x[0] * 2),
-            quote!(x[0].max(0)),
-            quote!(x[0] + x),
-            quote!(x[0] % x[1]),
-            quote!(x[k]),
-            quote!(x[3]),
-            quote!(y),
-            quote!(x),
-            quote!(2.0),
-            quote!(return x[0];),
-            quote!(assert!(width > 0.0); x[0]),
-            quote!(let mut n = x[0]; let mut add = |z| n = n + z; add(x[1]); n),
-            quote!(let Some(y) = x[0] else { return x[0] }; y),
-            quote!(if x[0] > 0 { x[0] } else { x[1] }),
-            quote!(if 0.0 < x[0] { x[0] } else { x[1] }),
-            quote!(if x[0] > 0.0 { return x[0] } else { x[1] }),
-            quote!(if x[0] { x[0] } else { x[1] }),
-            quote!(if let true = x[0] > 0.0 { x[0] } else { x[1] }),
-            quote!(let n = if x[0] > 0.0 { 1 } else { 2 }; x[n]),
-            quote!(let n: usize = 3; if x[0] > 0.0 { x[0] * ((n - width as usize) as f64) } else { x[1] }),
-            quote!(if x[0] > 0.0 { x[0] * HEIGHTS[3] } else { x[1] }),
-            quote!(if x[0] > 0.0 {
-                x[0] * width.clamp(0.0, LIMIT)
-            } else {
-                x[1]
-            }),
-            quote!(if x[0] > 0.0 { x[0] } else { panic!() }),
-            quote!(let f = |a: T| a; let g = if x[0] > 0.0 { |a: T| -a } else { f }; g(x[0])),
-            quote!(let n: i32 = if x[0] > 0.0 { 1 } else { 2 }; x[0].powi(n)),
-            quote!(x[0] * 2.0f32),
-            quote!(let one: f32 = 1.0; x[0] * (one as f64)),
-            quote!(let half: f64 = 1; x[0] * half),
-            quote!(let n: u8 = 200; x[0] * (n as i8 as f64)),
-            quote!(let n: u64 = 5_000_000_000; x[0] * (n as f64)),
-            quote!(x[0] * (-3).abs() as f64),
-            quote!(x[0] * (true as f64)),
-            quote!(x[0] * width[0]),
-            quote!(x[0] * width * 2),
-            quote!(x[0].powi(x[1])),
-            quote!({
-                const TWO: f64 = 2.0;
-                x[0] * TWO
-            }),
-        ] {
-            assert_eq!(operations(body.clone()), None, "{body}");
-        }
-        // A closure has all that are before it.
-        let closures = (0..24).map(|index| {
-            let name = quote::format_ident!("closure_{index}");
-            quote!(let #name = |a: T| a + 1.0;)
-        });
-        assert!(operations(quote!(#(#closures)* closure_23(x[0]))).is_some());
-        // Each time, twice as many operations.
-        let doubled = quote!(let y = double(double(double(y))););
-        let many = std::iter::repeat_n(doubled, 4);
-        let body = quote!(let double = |y: T| y * y + y; let y = x[0]; #(#many)* y);
-        assert!(operations(body).is_some());
-        let sum = std::iter::repeat_n(quote!(+ x[0]), DEPTH);
-        assert_eq!(operations(quote!(x[1] #(#sum)*)), None);
-        let statements = std::iter::repeat_n(quote!(let y = y + x[0];), OPERATIONS + 1);
-        assert_eq!(operations(quote!(let y = x[1]; #(#statements)* y)), None);
-    }
-}
+mod tests;

@@ -1,0 +1,114 @@
+//! Runs closures, and the functions beside a formula.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use quote::ToTokens as _;
+use syn::{Expr, FnArg, Ident, ItemFn, ReturnType, Safety, Type};
+
+use super::{Closure, Function, Run, Value};
+use crate::spell::has_word;
+use crate::types::peel;
+
+impl Run<'_> {
+    /// Runs a function beside the formula.
+    pub(super) fn function_beside(&mut self, name: &Ident, arguments: Vec<Value>) -> Option<Value> {
+        let elementwise = self.elementwise;
+        let mut beside = elementwise
+            .functions
+            .iter()
+            .filter(|_| self.are_functions_known);
+        let called = beside.find(|function| function.sig.ident == *name)?;
+        let own = Function {
+            name: Some(name.clone()),
+            number: number_of(called)?,
+            constants: elementwise.constants.clone(),
+        };
+        let around = std::mem::replace(&mut self.function, own);
+        let scopes = std::mem::replace(&mut self.scopes, vec![BTreeMap::new()]);
+        let closed = std::mem::take(&mut self.closed);
+        let value = self.called(called, arguments);
+        (self.function, self.scopes, self.closed) = (around, scopes, closed);
+        value
+    }
+
+    fn called(&mut self, function: &ItemFn, arguments: Vec<Value>) -> Option<Value> {
+        let parameters = function.sig.inputs.iter();
+        if parameters.len() != arguments.len() {
+            return None;
+        }
+        for (parameter, argument) in parameters.zip(arguments) {
+            let FnArg::Typed(parameter) = parameter else {
+                return None;
+            };
+            self.bind_lengths(function, &parameter.ty, &argument);
+            if !self.has_type(&argument, &parameter.ty) {
+                return None;
+            }
+            self.pattern(&parameter.pat, argument)?;
+        }
+        let ReturnType::Type(_, ty) = &function.sig.output else {
+            return None;
+        };
+        let value = self.block_of(&function.block, Some(ty))?;
+        self.has_type(&value, ty).then_some(value)
+    }
+
+    /// Finds the length `N` of a row that is passed as `[T; N]`.
+    fn bind_lengths(&mut self, function: &ItemFn, ty: &Type, value: &Value) {
+        match (peel(ty), value) {
+            (Type::Reference(reference), value) => {
+                self.bind_lengths(function, &reference.elem, value);
+            }
+            (Type::Array(array), Value::Row(values)) => {
+                let mut generics = function.sig.generics.const_params();
+                if let Expr::Path(path) = &array.len
+                    && let Some(name) = path.path.get_ident()
+                    && generics.any(|generic| generic.ident == *name)
+                {
+                    self.function.constants.define(name, values.len() as u64);
+                }
+                if let Some(first) = values.first() {
+                    self.bind_lengths(function, &array.elem, first);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn closure(&mut self, closure: &Closure, arguments: Vec<Value>) -> Option<Value> {
+        let Closure { written, scopes } = closure;
+        let mut scopes = scopes.clone();
+        if written.asyncness.is_some() || has_word(written.body.to_token_stream(), "return") {
+            return None;
+        }
+        scopes.push(BTreeMap::new());
+        let around = (std::mem::replace(&mut self.scopes, scopes), self.closed);
+        self.closed = self.scopes.len() - 1;
+        let value = self
+            .patterns(written.inputs.iter(), arguments)
+            .and_then(|()| self.value(&written.body));
+        (self.scopes, self.closed) = around;
+        value
+    }
+
+    /// Returns the closure that an expression is.
+    pub(super) fn closure_of(&mut self, expression: &Expr) -> Option<Rc<Closure>> {
+        match self.value(expression)? {
+            Value::Closure(closure) => Some(closure),
+            _ => None,
+        }
+    }
+}
+
+/// Returns the type of numbers of a function beside the formula: it has one parameter, which is bound by `Real`.
+fn number_of(function: &ItemFn) -> Option<Ident> {
+    let sig = &function.sig;
+    let is_plain =
+        sig.asyncness.is_none() && matches!(sig.safety, Safety::Default) && sig.abi.is_none();
+    let mut types = sig.generics.type_params();
+    let number = types
+        .next()
+        .filter(|_| is_plain && types.next().is_none())?;
+    has_word(sig.to_token_stream(), "Real").then(|| number.ident.clone())
+}
