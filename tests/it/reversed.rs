@@ -15,7 +15,7 @@ use pullback::functional::hvp;
 use pullback::ndarray::Array1;
 use pullback::prelude::*;
 
-/// Defines a formula of three numbers, and the same with a `match`, which has no derivatives in reverse; compares them.
+/// Defines a formula of three numbers, and the same with an `if let`, which has no derivatives in reverse; compares them.
 macro_rules! both {
     ($name:ident: |$x:ident, $y:ident, $z:ident| $($out:ident: $T:ident = $value:expr),+) => {
         mod $name {
@@ -28,10 +28,7 @@ macro_rules! both {
 
             #[custom_function(elementwise, outputs($($out),+))]
             fn dual<T: Real>($x: T, $y: T, $z: T, factor: f64) -> ($($T),+) {
-                let $x = match factor {
-                    1.0 => $x,
-                    _ => T::from(0.0),
-                };
+                let $x = if let 1.0 = factor { $x } else { T::from(0.0) };
                 ($($value),+)
             }
 
@@ -165,6 +162,95 @@ both!(branches_that_guard: |x, y, z|
 both!(branches_of_all: |x, y, z|
     a: T = { let n: usize = 2; if n > 1 && true { x * y } else { z } }, b: T = if 2.0 * PI > TAU { x } else { y * z },
     c: T = { let half = 0.5; if half < 1.0 { x / y } else { y } });
+
+both!(matches: |x, y, z|
+    a: T = match (x > 0.7, y - z <= 0.0) { (true, _) => x * y, (_, true) => z, _ => (y - z).sqrt() * x },
+    b: T = match x * y { far if far > 0.3 => far.ln() * z, near if z > 0.5 => near * near, near => near * z },
+    c: T = { let n = 2; match n { 0 => x, 1 | 2 => x * y, _ => z } },
+    d: T = { let mut sum = z; match x > y { true => sum *= x, false if z > 0.4 => { sum += y * y; }, false => {} } sum * z });
+
+both!(rounds: |x, y, z|
+    a: T = { let row = [x, y, z]; let mut sum = T::from(1.0); for (k, v) in row.iter().enumerate() { sum *= *v + k as f64; } sum },
+    b: T = [x, y, z].into_iter().zip(WEIGHTS).map(|(v, weight)| v.sin() * weight).sum(),
+    c: T = { let mut row = [x, y, z]; for k in 1..row.len() { row[k] = row[k] * row[k - 1]; } row.map(|v| v.exp()).iter().fold(x, |p, v| p / *v) },
+    d: T = { let row: [T; 2 * PAIR] = std::array::from_fn(|k| if k < PAIR { x * (k as f64) } else { y }); row[1] * row[2] * z },
+    e: T = { let mut power = x; for weight in &WEIGHTS { power = power * y + weight.abs(); } power * z });
+
+/// The numbers of a row, and how they count.
+const PAIR: usize = 2;
+const WEIGHTS: [f64; 3] = [0.5, -1.0, PI];
+
+/// Functions beside a formula, and the same in a module of their own, where the macro does not see them.
+mod functions {
+    use super::*;
+
+    pub mod apart {
+        use super::*;
+
+        pub fn minus<T: Real, const N: usize>(a: [T; N], b: [T; N]) -> [T; N] {
+            std::array::from_fn(|k| a[k] - b[k])
+        }
+
+        pub fn dot<R>(a: &[R], b: &[R]) -> R
+        where
+            R: Real,
+        {
+            a.iter().zip(b).map(|(a, b)| *a * *b).sum()
+        }
+
+        #[must_use]
+        pub fn root<T: Real>(mut square: T, least: f64) -> T {
+            if square < least {
+                return T::from(0.0);
+            }
+            square -= least;
+            square.sqrt()
+        }
+    }
+
+    pub fn minus<T: Real, const N: usize>(a: [T; N], b: [T; N]) -> [T; N] {
+        std::array::from_fn(|k| a[k] - b[k])
+    }
+
+    pub fn dot<R>(a: &[R], b: &[R]) -> R
+    where
+        R: Real,
+    {
+        a.iter().zip(b).map(|(a, b)| *a * *b).sum()
+    }
+
+    #[must_use]
+    pub fn root<T: Real>(mut square: T, least: f64) -> T {
+        if square < least {
+            return T::from(0.0);
+        }
+        square -= least;
+        square.sqrt()
+    }
+
+    #[custom_function(elementwise)]
+    pub fn beside<T: Real>(x: T, y: T, z: T) -> T {
+        let u = minus([x, y, z], [y, z * z, x]);
+        root(dot(&u, &[x, y, z]), 0.1) * root(z, 0.23)
+    }
+
+    #[custom_function(elementwise)]
+    pub fn recorded<T: Real>(x: T, y: T, z: T) -> T {
+        let u = apart::minus([x, y, z], [y, z * z, x]);
+        apart::root(apart::dot(&u, &[x, y, z]), 0.1) * apart::root(z, 0.23)
+    }
+}
+
+#[test]
+fn functions_beside_a_formula_are_part_of_it() {
+    compare(&|[x, y, z]| vec![functions::beside(x, y, z)], &|[
+        x,
+        y,
+        z,
+    ]| {
+        vec![functions::recorded(x, y, z)]
+    });
+}
 
 /// A formula that returns early.
 #[custom_function(elementwise)]

@@ -151,6 +151,26 @@ fn similarity<T: Real>(x: [T; 3], y: [T; 3], weights: [f64; 3]) -> (T, [T; 3]) {
     (product / length, x.map(|x| x / length))
 }
 
+/// How many numbers a row has.
+const LENGTH: usize = 3;
+
+/// The powers of a polynomial: its coefficients and the exponent of all.
+const COEFFICIENTS: [f64; 2 * LENGTH - 1] = [0.5, -0.25, 0.125, 1.5, -0.75];
+const POWER: i32 = 2;
+
+/// Loops to constants.
+#[custom_function(elementwise, outputs(value, scaled), gradcheck(x = [4, 3]))]
+fn polynomial<T: Real>(x: [T; LENGTH]) -> (T, [T; LENGTH]) {
+    let mut value = T::from(0.0);
+    for coefficient in COEFFICIENTS {
+        value = value * x[LENGTH - 1] + coefficient;
+    }
+    for k in 0..LENGTH - 1 {
+        value += (x[k] * COEFFICIENTS[k]).powi(POWER);
+    }
+    (value, std::array::from_fn(|k| x[k] * value))
+}
+
 /// The same, written out.
 #[custom_function(elementwise, outputs(similar, unit), gradcheck(x = [4, 3], y = [4, 3], weights = [0.5, 1.0, 2.0]))]
 fn similarity_by_hand<T: Real>(x: [T; 3], y: [T; 3], weights: [f64; 3]) -> (T, [T; 3]) {
