@@ -1,11 +1,11 @@
 //! The constants beside a formula, as far as its file shows their numbers: a loop to a constant is written out as one to a
-//! number. The compiler checks what was read.
+//! number. The compiler checks what was read: a file may be written meanwhile.
 
 use std::collections::BTreeMap;
 
 use proc_macro2::{Group, Literal, TokenStream, TokenTree};
 use quote::{ToTokens, quote_spanned};
-use syn::{Attribute, BinOp, Block, Expr, Ident, Item, ItemConst, ItemFn, Lit, Stmt, Type};
+use syn::{Attribute, BinOp, Block, Expr, Ident, Item, ItemConst, Lit, Stmt, Type};
 
 use crate::spell::{at, for_each_word, has_word, is_word};
 use crate::types::{is_one_of, peel};
@@ -81,13 +81,8 @@ impl Constants {
     }
 
     /// Returns those that a formula names, and those of its body.
-    /// `others` are the functions that it calls.
-    pub(crate) fn of_formula(
-        &self,
-        signature: TokenStream,
-        body: &Group,
-        others: &[ItemFn],
-    ) -> Self {
+    /// `others` is what else it is made of: its signature and the functions that it calls.
+    pub(crate) fn of_formula(&self, body: &Group, others: TokenStream) -> Self {
         let mut known = Self::default();
         let (mut items, mut is_item) = (BTreeMap::<String, usize>::new(), false);
         for_each_word(body.stream(), &mut |word| {
@@ -98,8 +93,7 @@ impl Constants {
         });
         // What is imported hides what is beside the formula.
         if !has_word(body.stream(), "use") {
-            let others = others.iter().map(ToTokens::to_token_stream);
-            for tokens in [signature, body.stream()].into_iter().chain(others) {
+            for tokens in [others, body.stream()] {
                 for_each_word(tokens, &mut |word| {
                     let name = word.to_string();
                     if let Some(constant) = self.0.get(&name)
@@ -188,12 +182,12 @@ impl Constants {
         }
     }
 
-    /// Returns checks that the constants are what was read.
+    /// Returns checks that the constants are what was read, which the compiler makes.
     pub(crate) fn checks(&self, cfgs: &[Attribute]) -> TokenStream {
         let checks = self.0.values().filter_map(|Constant { number, ty, used }| {
             let name = used.as_ref()?;
             let message = format!(
-                "`#[custom_function]` has read {number} for `{name}` in the file: write the number itself"
+                "`#[custom_function]` has read {number} for `{name}` in the file, which is another number: compile again"
             );
             let number = Literal::u64_unsuffixed(*number);
             let of_row = ty.is_none().then(|| quote_spanned!(at(name)=> .len()));
@@ -320,7 +314,7 @@ mod tests {
             ),
         ] {
             let body: Group = syn::parse2(body).unwrap();
-            let constants = beside.of_formula(quote!(x: [T; M]), &body, &[]);
+            let constants = beside.of_formula(&body, quote!(x: [T; M]));
             assert_eq!(whole(&constants, quote!(N)), n, "{body}");
             assert_eq!(whole(&constants, quote!(M)), m, "{body}");
             let text = constants.checks(&[]).to_string();

@@ -13,6 +13,7 @@ use quote::ToTokens as _;
 use syn::{Data, DeriveInput, Field, ItemFn, Type};
 
 use crate::constants::Constants;
+use crate::model::Beside;
 use crate::parse::{self, Item};
 use crate::spell::{camel_case, for_each_word, group, has_word, is_mark, is_word};
 use crate::types::{Form, array, inner_types, is_container, last_segment};
@@ -28,7 +29,7 @@ pub(crate) struct Place {
     /// The constants beside it, if it is a formula.
     pub(crate) constants: Constants,
     /// The functions beside a formula that it calls, and those that these call.
-    pub(crate) functions: Vec<ItemFn>,
+    pub(crate) functions: Vec<Beside>,
 }
 
 /// A mistake that the place of an item shows.
@@ -180,31 +181,43 @@ impl<'a> Named<'a> {
         }
         // A byte order mark is not a token.
         let text = source.text.trim_start_matches('\u{feff}');
-        self.place_in(marked(text, at)?.parse().ok()?, None)
+        self.place_in(marked(text, at)?.parse().ok()?, &Around::default())
     }
 
-    /// Returns its place in a file, or in a group of the item `around` it.
-    fn place_in(&self, tokens: TokenStream, around: Option<&[TokenTree]>) -> Option<Place> {
+    /// Returns its place in a file, or in a group of the item around it.
+    fn place_in(&self, tokens: TokenStream, around: &Around<'_>) -> Option<Place> {
         let tokens: Vec<_> = tokens.into_iter().collect();
         let neighbors = neighbors(&tokens);
         if let Some(own) = neighbors.iter().position(|neighbor| neighbor.has(HERE)) {
             return Some(self.place_among(&neighbors, own, around));
         }
-        neighbors.iter().find_map(|Neighbor { item, .. }| {
-            item.iter().find_map(|token| match token {
-                TokenTree::Group(group) => self.place_in(group.stream(), Some(item)),
-                _ => None,
+        neighbors.iter().find_map(|neighbor| {
+            let item = neighbor.item;
+            let mut groups = item.iter().enumerate();
+            groups.find_map(|(place, token)| {
+                let TokenTree::Group(group) = token else {
+                    return None;
+                };
+                let is_of_a_macro = item[..place].iter().any(|token| is_mark(token, '!'));
+                let around = Around {
+                    item: Some(item),
+                    may_change: around.may_change || is_of_a_macro || !neighbor.leaves(&AROUND),
+                };
+                self.place_in(group.stream(), &around)
             })
         })
     }
 
-    fn place_among(
-        &self,
-        neighbors: &[Neighbor<'_>],
-        own: usize,
-        around: Option<&[TokenTree]>,
-    ) -> Place {
+    fn place_among(&self, neighbors: &[Neighbor<'_>], own: usize, around: &Around<'_>) -> Place {
         let (before, after) = neighbors.split_at(own);
+        let found = Named::read(after[0].item);
+        let is_found = found.is_some_and(|found| text(found.name) == text(self.name));
+        let (constants, functions) = if is_found && !around.may_change {
+            let items = neighbors.iter().filter_map(Neighbor::always_compiled);
+            (Constants::among(items), self.functions(neighbors))
+        } else {
+            Default::default()
+        };
         let is_always_compiled = !after[0].has("cfg");
         let repeated = || {
             let has_its_name = |named: Named<'_>| text(named.name) == text(self.name);
@@ -217,17 +230,17 @@ impl<'a> Named<'a> {
         };
         let of_names = || repeated().or_else(taken).filter(|_| is_always_compiled);
         Place {
-            mistake: around.and_then(method).or_else(of_names),
+            mistake: around.item.and_then(method).or_else(of_names),
             elementwise: neighbors.iter().filter_map(Neighbor::elementwise).collect(),
             holders: neighbors.iter().filter_map(Neighbor::holder).collect(),
-            constants: Constants::among(neighbors.iter().filter_map(Neighbor::always_compiled)),
-            functions: self.functions(neighbors),
+            constants,
+            functions,
         }
     }
 
     /// Returns the functions that it calls, and those that these call.
-    fn functions(&self, neighbors: &[Neighbor<'_>]) -> Vec<ItemFn> {
-        let mut functions: Vec<ItemFn> = Vec::new();
+    fn functions(&self, neighbors: &[Neighbor<'_>]) -> Vec<Beside> {
+        let mut functions = Vec::new();
         let mut tokens: TokenStream = self.whole.iter().cloned().collect();
         if !self.is_function() || !has_word(tokens.clone(), "Real") {
             return functions;
@@ -238,11 +251,13 @@ impl<'a> Named<'a> {
             for_each_word(std::mem::take(&mut tokens), &mut |word| {
                 words.insert(word.to_string());
             });
-            candidates.retain(|(name, item)| {
+            candidates.retain(|(path, item)| {
+                let name = path.split(':').next().unwrap_or_default();
                 let is_named = words.contains(name);
                 if is_named && let Ok(function) = syn::parse2::<ItemFn>(item.clone()) {
                     tokens.extend(function.to_token_stream());
-                    functions.push(function);
+                    let path = path.clone();
+                    functions.push(Beside { path, function });
                 }
                 !is_named
             });
@@ -270,6 +285,15 @@ impl<'a> Named<'a> {
     }
 }
 
+/// What is around an item.
+#[derive(Default)]
+struct Around<'a> {
+    /// The item around it, if it is not in the file itself.
+    item: Option<&'a [TokenTree]>,
+    /// Whether a macro has it, which may change it and what is beside it.
+    may_change: bool,
+}
+
 /// An item of a file, or another piece of one, after its attributes.
 struct Neighbor<'a> {
     attributes: Vec<TokenTree>,
@@ -282,7 +306,19 @@ const AS_WRITTEN: [&str; 11] = [
     "allow", "cold", "deny", "doc", "expect", "forbid", "inline", "must_use", "rustfmt", "skip", "warn",
 ];
 
+/// Those that leave what is in an item as it is written, if it is compiled.
+const AROUND: [&str; 3] = ["cfg", "macro_use", "test"];
+
 impl Neighbor<'_> {
+    /// Returns whether its attributes leave it as it is written, with these `others`.
+    fn leaves(&self, others: &[&str]) -> bool {
+        let names = AS_WRITTEN.iter().chain(others);
+        self.attributes.iter().all(|token| match token {
+            TokenTree::Ident(word) => names.clone().any(|name| word == name),
+            _ => true,
+        })
+    }
+
     fn has(&self, word: &str) -> bool {
         self.attributes.iter().any(|token| is_word(token, word))
     }
@@ -299,16 +335,25 @@ impl Neighbor<'_> {
         is_ours.then(|| Named::read(self.item)).flatten()
     }
 
-    /// Returns the name and the tokens of a function that is as it is written: no attribute makes another one of it.
+    /// Returns how a function is called, and its tokens, if it is as it is written: no attribute makes another one of it,
+    /// but ours of a formula whose derivatives are its own.
     fn function(&self) -> Option<(String, TokenStream)> {
-        let mut attributes = self.attributes.iter();
-        let is_as_written = attributes.all(|token| match token {
-            TokenTree::Ident(word) => AS_WRITTEN.iter().any(|name| word == name),
-            _ => true,
-        });
-        let name = self.item.iter().position(|token| is_word(token, "fn"))? + 1;
-        let name = self.item.get(name)?.to_string();
-        is_as_written.then(|| (name, self.item.iter().cloned().collect()))
+        let is_formula = self.elementwise().is_some();
+        let others: &[&str] = if is_formula {
+            &["custom_function", "pullback"]
+        } else {
+            &[]
+        };
+        let is_as_written = self.leaves(others);
+        let path = if is_formula {
+            let attributes: TokenStream = self.attributes.iter().cloned().collect();
+            let has_own = has_word(attributes, "grad");
+            format!("{}::formula", self.named().filter(|_| !has_own)?.ty)
+        } else {
+            let name = self.item.iter().position(|token| is_word(token, "fn"))? + 1;
+            self.item.get(name)?.to_string()
+        };
+        is_as_written.then(|| (path, self.item.iter().cloned().collect()))
     }
 
     /// Returns the name of an elementwise function.
@@ -455,7 +500,9 @@ mod tests {
     /// Returns the mistake in the place of an item in a file, where it is marked.
     fn mistake(item: &TokenStream, file: TokenStream) -> Option<&'static str> {
         let tokens: Vec<_> = item.clone().into_iter().collect();
-        let place = Named::read(&tokens).unwrap().place_in(file, None);
+        let place = Named::read(&tokens)
+            .unwrap()
+            .place_in(file, &Around::default());
         Some(match place.expect("the marked item").mistake? {
             Mistake::Repeated(_) => "repeated",
             Mistake::Taken(Taken::Made(_)) => "made",
@@ -585,7 +632,9 @@ mod tests {
             mod other { struct Hidden(Tensor1<f64>); }
             #[__pullback_here] #item
         };
-        let place = Named::read(&tokens).unwrap().place_in(file, None);
+        let place = Named::read(&tokens)
+            .unwrap()
+            .place_in(file, &Around::default());
         assert_eq!(place.unwrap().holders, ["Weights", "Layer", "Either"]);
     }
 
@@ -619,8 +668,11 @@ mod tests {
                 quote!(#[cfg_attr(a, cfg(b))] const N: usize = 2; #here),
                 None,
             ),
+            (quote!(a! { const N: usize = 2; #here }), None),
         ] {
-            let place = Named::read(&tokens).unwrap().place_in(file.clone(), None);
+            let place = Named::read(&tokens)
+                .unwrap()
+                .place_in(file.clone(), &Around::default());
             let constants = place.unwrap().constants;
             assert_eq!(constants.whole(&syn::parse_quote!(N)), expected, "{file}");
         }
@@ -639,7 +691,11 @@ mod tests {
             /// Calls another one.
             #[inline(always)]
             #[allow(clippy::all)]
-            pub(crate) fn first<T: Real>(x: T) -> T { second(x) }
+            pub(crate) fn first<T: Real>(x: T) -> T { second(Half::formula(x) + Given::formula(x)) }
+            #[pullback::custom_function(elementwise(order = 3))]
+            fn half<T: Real>(x: T) -> T { x / 2.0 }
+            #[custom_function(elementwise, grad(x) = 1.0)]
+            fn given<T: Real>(x: T) -> T { x }
             fn unused<T: Real>(x: T) -> T { x }
             #[__pullback_here] #item
             fn second<T: Real>(x: T) -> T { third(x) + fourth(x) + first(x) + inner(x) }
@@ -649,12 +705,42 @@ mod tests {
             fn fourth<T: Real>(x: T) -> T { x }
             mod other { fn inner<T: Real>(x: T) -> T { x } }
         };
-        let place = Named::read(&tokens).unwrap().place_in(file, None);
+        let place = Named::read(&tokens)
+            .unwrap()
+            .place_in(file, &Around::default());
         let functions = place.unwrap().functions.into_iter();
-        let names: Vec<_> = functions
-            .map(|function| function.sig.ident.to_string())
-            .collect();
-        assert_eq!(names, ["first", "second"]);
+        let paths: Vec<_> = functions.map(|beside| beside.path).collect();
+        assert_eq!(paths, ["first", "Half::formula", "second"]);
+        // A macro may change what it has.
+        let beside = quote!(fn first<T: Real>(x: T) -> T { x } #[__pullback_here] #item);
+        for (file, count) in [
+            (quote!(#[cfg(test)] mod a { #beside }), 1),
+            (quote!(#[test] fn a() -> u8 { 1; { #beside } }), 1),
+            (quote!(a! { #beside }), 0),
+            (
+                quote!(
+                    macro_rules! a { () => { #beside } }
+                ),
+                0,
+            ),
+            (quote!(#[a] mod b { mod c { #beside } }), 0),
+            (quote!(#[cfg_attr(a, b)] mod c { #beside }), 0),
+            (
+                quote!(
+                    fn first<T: Real>(x: T) -> T {
+                        x
+                    }
+                    #[__pullback_here]
+                    fn other() {}
+                ),
+                0,
+            ),
+        ] {
+            let place = Named::read(&tokens)
+                .unwrap()
+                .place_in(file.clone(), &Around::default());
+            assert_eq!(place.unwrap().functions.len(), count, "{file}");
+        }
     }
 
     #[test]

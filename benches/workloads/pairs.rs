@@ -1,5 +1,6 @@
-//! pairs/gaussian and pairs/loop: sums over 10,000 columns of a kernel in three dimensions, for 10,000 rows, as a function of
-//! pairs: written out, and with a loop over the dimensions, whose derivatives are recorded.
+//! pairs/gaussian, pairs/loop and pairs/functions: sums over 10,000 columns of a kernel in three dimensions, for 10,000 rows,
+//! as a function of pairs: written out, with a loop over the dimensions, and with functions of numbers. pairs/recorded: with
+//! functions that the macro does not see, so that derivatives are recorded.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -23,7 +24,6 @@ fn gaussian<T: Real>(#[row] x: [T; 3], #[column] y: [T; 3], #[column] b: T, widt
     (-(square(0) + square(1) + square(2)) / width).exp() * b
 }
 
-/// A loop to a literal would be written out.
 const DIMENSIONS: usize = 3;
 
 #[custom_function(pairs)]
@@ -35,6 +35,39 @@ fn looped<T: Real>(#[row] x: [T; 3], #[column] y: [T; 3], #[column] b: T, width:
     (-square / width).exp() * b
 }
 
+fn difference<T: Real, const N: usize>(x: [T; N], y: [T; N]) -> [T; N] {
+    std::array::from_fn(|k| x[k] - y[k])
+}
+
+fn length2<T: Real>(x: &[T]) -> T {
+    x.iter().map(|x| *x * *x).sum()
+}
+
+#[custom_function(pairs)]
+fn called<T: Real>(
+    #[row] x: [T; DIMENSIONS],
+    #[column] y: [T; DIMENSIONS],
+    #[column] b: T,
+    width: f64,
+) -> T {
+    (-length2(&difference(x, y)) / width).exp() * b
+}
+
+/// The macro looks for functions in the module of the formula.
+mod apart {
+    use super::*;
+
+    #[custom_function(pairs)]
+    pub fn recorded<T: Real>(
+        #[row] x: [T; 3],
+        #[column] y: [T; 3],
+        #[column] b: T,
+        width: f64,
+    ) -> T {
+        (-length2(&difference(x, y)) / width).exp() * b
+    }
+}
+
 /// The sums for the rows, of these, the columns and their weights.
 type Sums = fn(&Tensor2<f32>, &Tensor2<f32>, &Tensor1<f32>) -> Tensor1<f32>;
 
@@ -44,6 +77,12 @@ pub fn run(filter: &Filter) {
     });
     measure("pairs/loop", filter, |x, y, b| {
         looped(x, y, b, f64::from(WIDTH))
+    });
+    measure("pairs/functions", filter, |x, y, b| {
+        called(x, y, b, f64::from(WIDTH))
+    });
+    measure("pairs/recorded", filter, |x, y, b| {
+        apart::recorded(x, y, b, f64::from(WIDTH))
     });
 }
 

@@ -63,10 +63,18 @@ pub(crate) struct Elementwise {
     /// The constants that it names.
     pub(crate) constants: Constants,
     /// The functions of numbers that it calls, as far as they are beside it.
-    pub(crate) functions: Vec<ItemFn>,
+    pub(crate) functions: Vec<Beside>,
     pub(crate) style: Style,
     /// Its derivatives in reverse, if it has them.
     pub(crate) reversed: Option<Reversed>,
+}
+
+/// A function beside a formula.
+#[derive(Clone)]
+pub(crate) struct Beside {
+    /// How it is called: `cross`, or `Cdf::formula`.
+    pub(crate) path: String,
+    pub(crate) function: ItemFn,
 }
 
 /// The operations of a formula, which are differentiated in reverse: see `lower::reversed`.

@@ -10,8 +10,8 @@ mod shapes;
 
 pub(crate) use gradcheck::{Concrete, Draw, Gradcheck, Sample, Within};
 pub(crate) use kind::{
-    Branch, Condition, Elementwise, FreeFunction, FunctionKind, Operand, Operation, Pairs, Reduce,
-    Replaced, Reversed, Role as ScanRole, Row, Scan, Scanned, Side, Style, Written,
+    Beside, Branch, Condition, Elementwise, FreeFunction, FunctionKind, Operand, Operation, Pairs,
+    Reduce, Replaced, Reversed, Role as ScanRole, Row, Scan, Scanned, Side, Style, Written,
 };
 pub(crate) use shapes::{Axis, Computed, Declared, Length, Shape, Shapes};
 

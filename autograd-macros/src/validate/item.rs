@@ -65,9 +65,14 @@ pub(super) fn block(
             let elementwise = elementwise::read(sig, of, &arguments, diagnostics)?;
             let mut elementwise = lower::scan::sorted(elementwise);
             elementwise.functions.clone_from(&place.functions);
-            let (signature, functions) = (sig.to_token_stream(), &place.functions);
-            let constants = &place.constants;
-            elementwise.constants = constants.of_formula(signature, &function.body, functions);
+            let mut others = sig.to_token_stream();
+            others.extend(
+                place
+                    .functions
+                    .iter()
+                    .map(|beside| beside.function.to_token_stream()),
+            );
+            elementwise.constants = place.constants.of_formula(&function.body, others);
             let body = function.body.stream();
             formula::check(&body, &elementwise, &place.elementwise, diagnostics);
             Some(lower::elementwise::block(*function, elementwise, arguments))

@@ -10,29 +10,32 @@ use super::{Closure, Function, Run, Value};
 use crate::spell::has_word;
 use crate::types::peel;
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    /// Returns the function beside the formula that is called so.
+    pub(super) fn function_beside(&self, path: &str) -> Option<&'a ItemFn> {
+        let beside = self.elementwise.functions.iter();
+        let mut beside = beside.filter(|_| self.are_functions_known);
+        beside
+            .find(|beside| beside.path == path)
+            .map(|beside| &beside.function)
+    }
+
     /// Runs a function beside the formula.
-    pub(super) fn function_beside(&mut self, name: &Ident, arguments: Vec<Value>) -> Option<Value> {
-        let elementwise = self.elementwise;
-        let mut beside = elementwise
-            .functions
-            .iter()
-            .filter(|_| self.are_functions_known);
-        let called = beside.find(|function| function.sig.ident == *name)?;
+    pub(super) fn called(&mut self, function: &ItemFn, arguments: Vec<Value>) -> Option<Value> {
         let own = Function {
-            name: Some(name.clone()),
-            number: number_of(called)?,
-            constants: elementwise.constants.clone(),
+            is_the_formula: false,
+            number: number_of(function)?,
+            constants: self.elementwise.constants.clone(),
         };
         let around = std::mem::replace(&mut self.function, own);
         let scopes = std::mem::replace(&mut self.scopes, vec![BTreeMap::new()]);
         let closed = std::mem::take(&mut self.closed);
-        let value = self.called(called, arguments);
+        let value = self.returned(function, arguments);
         (self.function, self.scopes, self.closed) = (around, scopes, closed);
         value
     }
 
-    fn called(&mut self, function: &ItemFn, arguments: Vec<Value>) -> Option<Value> {
+    fn returned(&mut self, function: &ItemFn, arguments: Vec<Value>) -> Option<Value> {
         let parameters = function.sig.inputs.iter();
         if parameters.len() != arguments.len() {
             return None;

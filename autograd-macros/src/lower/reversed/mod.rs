@@ -63,7 +63,7 @@ pub(super) fn reversed(body: &Group, elementwise: &Elementwise) -> Option<Revers
     let mut run = Run {
         elementwise,
         function: Function {
-            name: None,
+            is_the_formula: true,
             number: elementwise.number.clone(),
             constants: elementwise.constants.clone(),
         },
@@ -197,8 +197,7 @@ type Scope = BTreeMap<String, Value>;
 
 /// The function that is run: the formula, or one beside it.
 struct Function {
-    /// That of one beside it.
-    name: Option<Ident>,
+    is_the_formula: bool,
     /// Its type of numbers.
     number: Ident,
     /// The constants that it may name.
@@ -304,7 +303,7 @@ impl Run<'_> {
                 }
                 // Of the body itself: elsewhere, another one may have its name.
                 Stmt::Item(item @ (Item::Const(_) | Item::Use(_)))
-                    if self.scopes.len() == 2 && self.function.name.is_none() =>
+                    if self.scopes.len() == 2 && self.function.is_the_formula =>
                 {
                     if has_word(item.to_token_stream(), &self.elementwise.number) {
                         return None;
@@ -533,7 +532,7 @@ impl Run<'_> {
         if let Some(value) = self.variable(name) {
             return Some(value.clone());
         }
-        if self.function.name.is_none()
+        if self.function.is_the_formula
             && let Some(ty) = self.elementwise.type_of(name)
         {
             return plain(tokens, Known::of(peel(ty)));
@@ -747,17 +746,19 @@ impl Run<'_> {
             return None;
         };
         let arguments = self.values(call.args.iter())?;
-        if let Some(name) = path.get_ident() {
-            return match self.variable(name) {
-                Some(Value::Closure(closure)) => {
-                    let closure = Rc::clone(closure);
-                    self.closure(&closure, arguments)
-                }
-                Some(_) => None,
-                None => self.function_beside(name, arguments),
+        if let Some(name) = path.get_ident()
+            && let Some(variable) = self.variable(name)
+        {
+            let Value::Closure(closure) = variable else {
+                return None;
             };
+            let closure = Rc::clone(closure);
+            return self.closure(&closure, arguments);
         }
         let text = path.to_token_stream().to_string().replace(' ', "");
+        if let Some(function) = self.function_beside(&text) {
+            return self.called(function, arguments);
+        }
         let number = &self.function.number;
         let mut arguments = arguments.into_iter();
         if text == "::core::convert::identity" {

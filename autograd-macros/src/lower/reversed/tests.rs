@@ -1,10 +1,10 @@
 use proc_macro2::{Delimiter, Group};
-use syn::parse_quote;
+use syn::{ItemFn, parse_quote};
 
 use super::*;
 use crate::constants::Constants;
 use crate::lower::written_out::tests::sample;
-use crate::model::Row;
+use crate::model::{Beside, Row};
 
 /// Returns the operations of the body of `fn f<T: Real>(x: [T; 3], width: f64) -> T`, and the number that it returns.
 fn operations(body: TokenStream) -> Option<String> {
@@ -357,7 +357,7 @@ fn the_arms_of_a_match_are_branches() {
 #[test]
 fn functions_beside_the_formula_are_run() {
     let mut formula = sample(Some(Row::Of(parse_quote!(3))));
-    formula.functions = vec![
+    let functions: [ItemFn; 8] = [
         parse_quote!(
             fn dot<R: Real, const N: usize>(a: [R; N], b: &[R; N]) -> R {
                 let scaled = scaled(b, N as f64);
@@ -408,6 +408,18 @@ fn functions_beside_the_formula_are_run() {
             }
         ),
     ];
+    let functions = functions.map(|function| Beside {
+        path: function.sig.ident.to_string(),
+        function,
+    });
+    formula.functions = functions.to_vec();
+    let path = "Half::formula".to_owned();
+    let function = parse_quote!(
+        fn half<T: Real>(x: T) -> T {
+            0.5 * x
+        }
+    );
+    formula.functions.push(Beside { path, function });
     for (body, expected) in [
         (
             quote!(let [a, b, c] = x; dot([a, b], &[b, c])),
@@ -419,6 +431,8 @@ fn functions_beside_the_formula_are_run() {
              [4, 1] 5 * `__p::known::<::core::primitive::f64,_>(&LIMIT)`; 3 ? 1 : 6; 7 + 0; 8",
         ),
         (quote!(let dot = |a: T| -a; dot(x[0])), "- 0; 3"),
+        (quote!(Half::formula(x[2])), "`0.5` * 2; 3"),
+        (quote!(half(x[2])), ""),
         (quote!(x[0] * of_values(2.0)), ""),
         (quote!(two(x[0], x[1])), ""),
         (quote!(outside(x[0])), ""),
