@@ -685,6 +685,25 @@ def test_the_derivative_by_a_number_in_a_list_is_an_error():
         torch.func.jacfwd(lambda scale: diffops.Penalized(x, [weight], [scale, 1.0], None))(torch.tensor(2.0))
 
 
+@pytest.mark.parametrize("inner", ["grad", "jvp", "vmap"])
+@pytest.mark.parametrize("outer", ["grad", "jvp", "jacfwd", "dual"])
+def test_the_derivative_by_a_number_in_a_list_is_an_error_through_other_transforms(outer, inner):
+    if (outer, inner) == ("dual", "jvp"):
+        pytest.skip("PyTorch has no `torch.func.jvp` within `dual_level`")
+    x, weight = torch.ones(3), torch.ones(2, 2)
+    inner = {
+        "grad": lambda f: torch.func.grad(lambda x: f(x).sum())(x),
+        "jvp": lambda f: torch.func.jvp(f, (x,), (x,))[1],
+        "vmap": lambda f: torch.func.vmap(f)(torch.stack([x, x])),
+    }[inner]
+    with pytest.raises(TypeError, match="Penalized: `scales` is a value, which has no gradient, and"):
+        OF_A_NUMBER[outer](lambda scale: inner(lambda x: diffops.Penalized(x, [weight], [scale, 1.0])))(torch.tensor(2.0))
+    # One that is not differentiated is a constant.
+    scale = torch.tensor(2.0)
+    sums = OF_A_NUMBER["jacfwd"](lambda x: inner(lambda y: diffops.Penalized(x * y, [weight], [scale, 1.0])))(x)
+    assert sums.isfinite().all()
+
+
 def test_forward_mode():
     x, limit = leaf(3, 4), leaf(3, 1, low=0.5)
     for function, arguments in (

@@ -26,9 +26,22 @@ def in_forward_mode():
 
 
 def has_tangent(value):
+    """Returns whether a tensor has a tangent, of the transform that runs or of one around it."""
+    functorch = torch._C._functorch
     # Of a tensor that `vmap` maps, the transform around it shows the tangent.
-    is_shown = isinstance(value, torch.Tensor) and not torch._C._functorch.is_batchedtensor(value)
-    return is_shown and forward_ad.unpack_dual(value).tangent is not None
+    if not isinstance(value, torch.Tensor) or functorch.is_batchedtensor(value):
+        return False
+    if forward_ad.unpack_dual(value).tangent is not None:
+        return True
+    if not torch._C._are_functorch_transforms_active():
+        return False
+    from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
+
+    transform = retrieve_current_functorch_interpreter()
+    if functorch.maybe_get_level(value) == transform.level():
+        value = functorch.get_unwrapped(value)
+    with transform.lower():
+        return has_tangent(value)
 
 
 def arrays_of(call, tensors):
