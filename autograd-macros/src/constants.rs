@@ -70,7 +70,7 @@ impl Constants {
         Some(Constant { number, ty, used })
     }
 
-    /// Adds a number, in place of one that has its name.
+    /// Adds a number.
     pub(crate) fn define(&mut self, name: &Ident, number: u64) {
         let constant = Constant {
             number,
@@ -78,6 +78,15 @@ impl Constants {
             used: None,
         };
         self.0.insert(name.to_string(), constant);
+    }
+
+    /// Removes the constant that a parameter of this name hides.
+    pub(crate) fn hide(&mut self, name: &Ident) {
+        self.0.remove(&name.to_string());
+    }
+
+    pub(crate) fn has(&self, name: &Ident) -> bool {
+        self.0.contains_key(&name.to_string())
     }
 
     /// Returns those that a formula names, and those of its body.

@@ -1,7 +1,7 @@
 //! Looks at the source file around an item, for what its tokens do not show: another item of its name, another type of
 //! the name that the short form makes, a block whose method it is, of which the compiler would report many generated
-//! items; the types with tensors in their fields, of which it would report nothing; and constants, whose numbers formulas
-//! use.
+//! items; the types with tensors in their fields, of which it would report nothing; and the constants and functions that
+//! formulas name.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
@@ -64,6 +64,7 @@ struct Source {
     words: HashSet<String>,
     /// The names of the functions and types that it defines.
     defined: HashSet<String>,
+    /// Those of its constants.
     constants: HashSet<String>,
 }
 
@@ -160,11 +161,13 @@ impl<'a> Named<'a> {
         // the other functions and types that they define.
         let is_taken = self.is_function() && (at.1 > 1 || source.words.contains(&self.ty));
         let (mut own, mut named, mut is_definition) = (HashSet::new(), HashSet::new(), false);
-        let (mut is_formula, mut has_constants) = (false, false);
+        let (mut is_formula, mut names_what_is_read) = (false, false);
         for_each_word(self.whole.iter().cloned().collect(), &mut |word| {
             let word = word.to_string();
             is_formula |= word == "Real";
-            has_constants |= !["fn", "_"].contains(&&*word) && source.constants.contains(&word);
+            let is_constant = !["fn", "_"].contains(&&*word) && source.constants.contains(&word);
+            // `Cdf::formula`, of a function `cdf`.
+            names_what_is_read |= is_constant || word == "formula";
             let is_keyword = ["fn", "struct", "enum"].contains(&&*word);
             if is_definition {
                 own.insert(word);
@@ -175,8 +178,8 @@ impl<'a> Named<'a> {
         });
         let is_other = |word: &String| *word != self.ty && !ROLES.contains(&&**word);
         let names_one = named.difference(&own).any(is_other);
-        let has_constants = is_formula && self.is_function() && has_constants;
-        if is_first && !is_taken && !names_one && !has_constants {
+        let is_more_read = is_formula && self.is_function() && names_what_is_read;
+        if is_first && !is_taken && !names_one && !is_more_read {
             return None;
         }
         // A byte order mark is not a token.
@@ -254,7 +257,8 @@ impl<'a> Named<'a> {
             candidates.retain(|(path, item)| {
                 let name = path.split(':').next().unwrap_or_default();
                 let is_named = words.contains(name);
-                if is_named && let Ok(function) = syn::parse2::<ItemFn>(item.clone()) {
+                let item = || item.iter().cloned().collect();
+                if is_named && let Ok(function) = syn::parse2::<ItemFn>(item()) {
                     tokens.extend(function.to_token_stream());
                     let path = path.clone();
                     functions.push(Beside { path, function });
@@ -337,7 +341,7 @@ impl Neighbor<'_> {
 
     /// Returns how a function is called, and its tokens, if it is as it is written: no attribute makes another one of it,
     /// but ours of a formula whose derivatives are its own.
-    fn function(&self) -> Option<(String, TokenStream)> {
+    fn function(&self) -> Option<(String, &[TokenTree])> {
         let is_formula = self.elementwise().is_some();
         let others: &[&str] = if is_formula {
             &["custom_function", "pullback"]
@@ -353,7 +357,7 @@ impl Neighbor<'_> {
             let name = self.item.iter().position(|token| is_word(token, "fn"))? + 1;
             self.item.get(name)?.to_string()
         };
-        is_as_written.then(|| (path, self.item.iter().cloned().collect()))
+        is_as_written.then_some((path, self.item))
     }
 
     /// Returns the name of an elementwise function.

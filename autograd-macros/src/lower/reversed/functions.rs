@@ -22,10 +22,15 @@ impl<'a> Run<'a> {
 
     /// Runs a function beside the formula.
     pub(super) fn called(&mut self, function: &ItemFn, arguments: Vec<Value>) -> Option<Value> {
+        let number = number_of(function)?;
+        let mut constants = self.elementwise.constants.clone();
+        for length in function.sig.generics.const_params() {
+            constants.hide(&length.ident);
+        }
         let own = Function {
             is_the_formula: false,
-            number: number_of(function)?,
-            constants: self.elementwise.constants.clone(),
+            number,
+            constants,
         };
         let around = std::mem::replace(&mut self.function, own);
         let scopes = std::mem::replace(&mut self.scopes, vec![BTreeMap::new()]);
@@ -49,6 +54,10 @@ impl<'a> Run<'a> {
                 return None;
             }
             self.pattern(&parameter.pat, argument)?;
+        }
+        let mut lengths = function.sig.generics.const_params();
+        if !lengths.all(|length| self.function.constants.has(&length.ident)) {
+            return None;
         }
         let ReturnType::Type(_, ty) = &function.sig.output else {
             return None;
@@ -113,5 +122,8 @@ fn number_of(function: &ItemFn) -> Option<Ident> {
     let number = types
         .next()
         .filter(|_| is_plain && types.next().is_none())?;
-    has_word(sig.to_token_stream(), "Real").then(|| number.ident.clone())
+    // As for the formula itself.
+    let has_singles = has_word(function.to_token_stream(), "f32");
+    let is_of_numbers = has_word(sig.to_token_stream(), "Real") && !has_singles;
+    is_of_numbers.then(|| number.ident.clone())
 }

@@ -354,10 +354,20 @@ fn the_arms_of_a_match_are_branches() {
     }
 }
 
-#[test]
-fn functions_beside_the_formula_are_run() {
-    let mut formula = sample(Some(Row::Of(parse_quote!(3))));
-    let functions: [ItemFn; 8] = [
+/// Returns functions, most of which cannot be part of a formula.
+fn functions() -> Vec<Beside> {
+    let functions: [ItemFn; 10] = [
+        parse_quote!(
+            fn head<T: Real, const N: usize>(a: &[T]) -> T {
+                a[N - 1]
+            }
+        ),
+        parse_quote!(
+            fn rounded<T: Real>(a: T) -> T {
+                let big: f32 = 1e8;
+                a * big as f64
+            }
+        ),
         parse_quote!(
             fn dot<R: Real, const N: usize>(a: [R; N], b: &[R; N]) -> R {
                 let scaled = scaled(b, N as f64);
@@ -412,14 +422,27 @@ fn functions_beside_the_formula_are_run() {
         path: function.sig.ident.to_string(),
         function,
     });
-    formula.functions = functions.to_vec();
+    let mut functions = functions.to_vec();
     let path = "Half::formula".to_owned();
     let function = parse_quote!(
         fn half<T: Real>(x: T) -> T {
             0.5 * x
         }
     );
-    formula.functions.push(Beside { path, function });
+    functions.push(Beside { path, function });
+    functions
+}
+
+#[test]
+fn functions_beside_the_formula_are_run() {
+    let mut formula = sample(Some(Row::Of(parse_quote!(3))));
+    let items = quote!(
+        const N: usize = 5;
+    )
+    .into_iter()
+    .collect::<Vec<_>>();
+    formula.constants = Constants::among([&items[..]].into_iter());
+    formula.functions = functions();
     for (body, expected) in [
         (
             quote!(let [a, b, c] = x; dot([a, b], &[b, c])),
@@ -434,6 +457,9 @@ fn functions_beside_the_formula_are_run() {
         (quote!(Half::formula(x[2])), "`0.5` * 2; 3"),
         (quote!(half(x[2])), ""),
         (quote!(x[0] * of_values(2.0)), ""),
+        (quote!(head::<T, 3>(&x)), ""),
+        (quote!(head(&x)), ""),
+        (quote!(rounded(x[0])), ""),
         (quote!(two(x[0], x[1])), ""),
         (quote!(outside(x[0])), ""),
         (quote!(again(x[0])), ""),
