@@ -109,7 +109,7 @@ impl Run<'_> {
                 pattern,
                 Value::Plain(Plain {
                     tokens,
-                    ty: Known::Type(_),
+                    ty: Known::Type(_) | Known::Unknown,
                 }),
             ) if binds_nothing(pattern) => {
                 let matches = quote!(::core::matches!(#tokens, #pattern));

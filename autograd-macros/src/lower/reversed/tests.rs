@@ -334,7 +334,14 @@ fn the_arms_of_a_match_are_branches() {
                 1 => x[0],
                 _ => x[1],
             }),
-            "",
+            "`:: core :: matches ! (COUNT , 1)`; ! 3; 3 ? 0 : 1; 5",
+        ),
+        (
+            quote!(match kind.of.mode {
+                Mode::Far => x[0],
+                Mode::Near => x[1],
+            }),
+            "`:: core :: matches ! (kind . of . mode , Mode :: Far)`; ! 3; 3 ? 0 : 1; 5",
         ),
         (
             quote!(match x[0] {
