@@ -171,42 +171,14 @@ both!(matches: |x, y, z|
 
 both!(rounds: |x, y, z|
     a: T = { let row = [x, y, z]; let mut sum = T::from(1.0); for (k, v) in row.iter().enumerate() { sum *= *v + k as f64; } sum },
-    b: T = [x, y, z].into_iter().zip(WEIGHTS).map(|(v, weight)| v.sin() * weight).sum(),
-    c: T = { let mut row = [x, y, z]; for k in 1..row.len() { row[k] = row[k] * row[k - 1]; } row.map(|v| v.exp()).iter().fold(x, |p, v| p / *v) },
-    d: T = { let row: [T; 2 * PAIR] = std::array::from_fn(|k| if k < PAIR { x * (k as f64) } else { y }); row[1] * row[2] * z },
-    e: T = { let mut power = x; for weight in &WEIGHTS { power = power * y + weight.abs(); } power * z });
+    b: T = [x, y, z].into_iter().zip([0.5, -1.0, PI]).map(|(v, weight)| v.sin() * weight).sum(),
+    c: T = { let mut row = [x, y, z]; for k in 1..row.len() { row[k] *= row[k - 1]; } row.map(Real::exp).iter().fold(x, |p, v| p / *v) },
+    d: T = { let row: [T; 4] = std::array::from_fn(|k| if k < 2 { x * (k as f64) } else { y }); row[1] * row[2] * z },
+    e: T = { let mut power = x; for weight in &[0.5, -1.0f64] { power = power * y + weight.abs(); } power * z });
 
-/// The numbers of a row, and how they count.
-const PAIR: usize = 2;
-const WEIGHTS: [f64; 3] = [0.5, -1.0, PI];
-
-/// Functions beside a formula, and the same in a module of their own, where the macro does not see them.
+/// Functions beside a formula.
 mod functions {
     use super::*;
-
-    pub mod apart {
-        use super::*;
-
-        pub fn minus<T: Real, const N: usize>(a: [T; N], b: [T; N]) -> [T; N] {
-            std::array::from_fn(|k| a[k] - b[k])
-        }
-
-        pub fn dot<R>(a: &[R], b: &[R]) -> R
-        where
-            R: Real,
-        {
-            a.iter().zip(b).map(|(a, b)| *a * *b).sum()
-        }
-
-        #[must_use]
-        pub fn root<T: Real>(mut square: T, least: f64) -> T {
-            if square < least {
-                return T::from(0.0);
-            }
-            square -= least;
-            square.sqrt()
-        }
-    }
 
     pub fn minus<T: Real, const N: usize>(a: [T; N], b: [T; N]) -> [T; N] {
         std::array::from_fn(|k| a[k] - b[k])
@@ -234,22 +206,22 @@ mod functions {
         root(dot(&u, &[x, y, z]), 0.1) * root(z, 0.23)
     }
 
-    #[custom_function(elementwise)]
-    pub fn recorded<T: Real>(x: T, y: T, z: T) -> T {
-        let u = apart::minus([x, y, z], [y, z * z, x]);
-        apart::root(apart::dot(&u, &[x, y, z]), 0.1) * apart::root(z, 0.23)
+    /// Where they are imported, the macro does not see them.
+    pub mod apart {
+        use super::*;
+
+        #[custom_function(elementwise)]
+        pub fn recorded<T: Real>(x: T, y: T, z: T) -> T {
+            let u = minus([x, y, z], [y, z * z, x]);
+            root(dot(&u, &[x, y, z]), 0.1) * root(z, 0.23)
+        }
     }
 }
 
 #[test]
 fn functions_beside_a_formula_are_part_of_it() {
-    compare(&|[x, y, z]| vec![functions::beside(x, y, z)], &|[
-        x,
-        y,
-        z,
-    ]| {
-        vec![functions::recorded(x, y, z)]
-    });
+    let apart = |[x, y, z]: [&Tensor1<f64>; 3]| vec![functions::apart::recorded(x, y, z)];
+    compare(&|[x, y, z]| vec![functions::beside(x, y, z)], &apart);
 }
 
 /// A formula that returns early.

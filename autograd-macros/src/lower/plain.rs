@@ -93,7 +93,7 @@ impl Plain {
         let Known::Type(ty) = &self.ty else {
             return matches!(self.ty, Known::Unknown).then(|| tokens.clone());
         };
-        if !is_float(ty) {
+        if !is_float(peeled(ty)) {
             return None;
         }
         let mut has_name = false;

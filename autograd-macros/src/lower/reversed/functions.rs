@@ -3,11 +3,15 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use proc_macro2::Span;
 use quote::ToTokens as _;
-use syn::{Expr, FnArg, Ident, ItemFn, ReturnType, Safety, Type};
+use syn::{
+    Expr, ExprClosure, ExprPath, FnArg, Ident, ItemFn, ReturnType, Safety, Type, parse_quote,
+};
 
 use super::{Closure, Function, Run, Value};
-use crate::spell::has_word;
+use crate::lower::written_out::METHODS;
+use crate::spell::{has_word, local};
 use crate::types::peel;
 
 impl<'a> Run<'a> {
@@ -104,12 +108,43 @@ impl<'a> Run<'a> {
         value
     }
 
-    /// Returns the closure that an expression is.
+    /// Returns the closure that an expression is, or that calls the function which it names.
     pub(super) fn closure_of(&mut self, expression: &Expr) -> Option<Rc<Closure>> {
+        let written = match expression {
+            Expr::Path(path) => self.calling(path),
+            _ => None,
+        };
+        if let Some(written) = written {
+            let scopes = Vec::new();
+            return Some(Rc::new(Closure { written, scopes }));
+        }
         match self.value(expression)? {
             Value::Closure(closure) => Some(closure),
             _ => None,
         }
+    }
+
+    /// Returns a closure that calls `T::exp`, `Real::exp` or a function beside the formula.
+    fn calling(&self, path: &ExprPath) -> Option<ExprClosure> {
+        let is_variable = |name| self.variable(name).is_some();
+        if path.qself.is_some() || path.path.get_ident().is_some_and(is_variable) {
+            return None;
+        }
+        let text = path.to_token_stream().to_string().replace(' ', "");
+        let names = |count: usize| (0..count).map(|place| local(format_args!("argument_{place}")));
+        if let Some(function) = self.function_beside(&text) {
+            let [taken, given] = [0; 2].map(|_| names(function.sig.inputs.len()));
+            return Some(parse_quote!(|#(#taken),*| #path(#(#given),*)));
+        }
+        let (of, method) = text.split_once("::")?;
+        let of_numbers = of == "Real" || self.function.number == of;
+        let is_known = |methods: &&[&str]| of_numbers && methods.contains(&method);
+        let others = METHODS.iter().position(is_known)?;
+        let method = Ident::new(method, Span::call_site());
+        let [taken, given] = [0; 2].map(|_| names(others + 1));
+        let (mut given, taken) = (given, taken);
+        let receiver = given.next()?;
+        Some(parse_quote!(|#(#taken),*| #receiver.#method(#(#given),*)))
     }
 }
 

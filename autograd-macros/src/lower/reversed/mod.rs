@@ -712,7 +712,11 @@ impl Run<'_> {
             }
             let arguments: Option<Vec<_>> = arguments.map(|argument| plain_of(argument?)).collect();
             let (of, arguments) = (receiver.receiver()?, arguments?);
-            return plain(quote!((#of.#method(#(#arguments),*))), receiver.ty.clone());
+            let ty = match receiver.ty {
+                Known::Type(_) => Known::float(),
+                _ => Known::Unknown,
+            };
+            return plain(quote!((#of.#method(#(#arguments),*))), ty);
         }
         if !matches!(receiver, Value::Number(_)) {
             return None;

@@ -256,6 +256,20 @@ fn what_is_done_a_known_number_of_times_is_done() {
             quote!(for k in 0..x.len() { if k == 2 { x[k] } else { x[0] }; } let n = x.len(); x[n - 1]),
             "2",
         ),
+        (
+            quote!(let mut y = x[0]; for weight in &[0.5, -1.0f64] { y = y * weight.abs(); } y),
+            "0 * `(__p::known::<::core::primitive::f64,_>(&(&0.5)).abs())`; \
+             3 * `(__p::known::<::core::primitive::f64,_>(&(&(-1.0f64))).abs())`; 4",
+        ),
+        (
+            quote!(let y = x.map(T::exp); y.into_iter().fold(y[0], Real::max)),
+            "exp 0; exp 1; exp 2; max 3 3; max 6 4; max 7 5; 8",
+        ),
+        (
+            quote!(let exp = |x: T| -x; x.map(exp)[1]),
+            "- 0; - 1; - 2; 4",
+        ),
+        (quote!(x.map(Other::exp)[1]), ""),
         (quote!(for _ in 0..65 {} x[0]), ""),
         (quote!(for k in 0..n { } x[0]), ""),
         (quote!(for k in 0..3 { if x[k] > 0.0 { break; } } x[0]), ""),
@@ -463,6 +477,11 @@ fn functions_beside_the_formula_are_run() {
         (quote!(let dot = |a: T| -a; dot(x[0])), "- 0; 3"),
         (quote!(Half::formula(x[2])), "`0.5` * 2; 3"),
         (quote!(half(x[2])), ""),
+        (
+            quote!(x.map(Half::formula)[1]),
+            "`0.5` * 0; `0.5` * 1; `0.5` * 2; 4",
+        ),
+        (quote!(x.map(positive)[1].turned()), ""),
         (quote!(x[0] * of_values(2.0)), ""),
         (quote!(head::<T, 3>(&x)), ""),
         (quote!(head(&x)), ""),
