@@ -207,11 +207,19 @@ fn the_package_has_what_it_is_built_of() {
         "deny.toml",
         "target",
         "tests",
-        "benches",
         "autograd-",
         "examples/heat_adjoint",
     ] {
         let found = files.iter().find(|file| file.starts_with(start));
         assert_eq!(found, None);
+    }
+    // Where the manifest is read as it is, in a source distribution of a wheel, it is refused without what it names.
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).expect("a manifest");
+    let benches = manifest.split("[[bench]]\nname = \"").skip(1);
+    let benches: Vec<&str> = benches.filter_map(|of| of.split('"').next()).collect();
+    assert!(benches.contains(&"sweep"), "{benches:?}");
+    for bench in benches {
+        let main = format!("benches/{bench}/main.rs");
+        assert!(files.contains(&*main), "{main} is missing");
     }
 }
