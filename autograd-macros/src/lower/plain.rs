@@ -93,7 +93,10 @@ impl Plain {
         let Known::Type(ty) = &self.ty else {
             return matches!(self.ty, Known::Unknown).then(|| tokens.clone());
         };
-        if !is_float(peeled(ty)) {
+        if let Type::Reference(_) = &**ty {
+            return self.target()?.receiver();
+        }
+        if !is_float(ty) {
             return None;
         }
         let mut has_name = false;

@@ -258,8 +258,8 @@ fn what_is_done_a_known_number_of_times_is_done() {
         ),
         (
             quote!(let mut y = x[0]; for weight in &[0.5, -1.0f64] { y = y * weight.abs(); } y),
-            "0 * `(__p::known::<::core::primitive::f64,_>(&(&0.5)).abs())`; \
-             3 * `(__p::known::<::core::primitive::f64,_>(&(&(-1.0f64))).abs())`; 4",
+            "0 * `(__p::known::<::core::primitive::f64,_>(&(*(&0.5))).abs())`; \
+             3 * `(__p::known::<::core::primitive::f64,_>(&(*(&(-1.0f64)))).abs())`; 4",
         ),
         (
             quote!(let y = x.map(T::exp); y.into_iter().fold(y[0], Real::max)),
