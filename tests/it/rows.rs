@@ -168,6 +168,9 @@ fn polynomial<T: Real>(x: [T; LENGTH]) -> (T, [T; LENGTH]) {
     for k in 0..LENGTH - 1 {
         value += (x[k] * COEFFICIENTS[k]).powi(POWER);
     }
+    for coefficient in &COEFFICIENTS {
+        value += x[0] * (coefficient * 0.5);
+    }
     (value, std::array::from_fn(|k| x[k] * value))
 }
 

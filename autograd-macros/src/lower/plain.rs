@@ -29,6 +29,8 @@ pub(super) enum Known {
     Type(Rc<Type>),
     /// It is that of a constant, or of a part of one.
     Unknown,
+    /// It is that of a reference to such a one.
+    Lent,
 }
 
 impl Known {
@@ -64,7 +66,7 @@ impl Plain {
     pub(super) fn whole_number(&self) -> Option<i64> {
         match self.ty {
             Known::Whole(number) => Some(number),
-            Known::Type(_) | Known::Unknown => None,
+            Known::Type(_) | Known::Unknown | Known::Lent => None,
         }
     }
 
@@ -84,6 +86,7 @@ impl Plain {
                 let name = ty.to_token_stream();
                 Some(quote!(#p::known::<::core::primitive::#name, _>(&#tokens)))
             }
+            Known::Lent => self.target()?.of_type(ty),
         }
     }
 
@@ -91,7 +94,7 @@ impl Plain {
     pub(super) fn receiver(&self) -> Option<TokenStream> {
         let tokens = &self.tokens;
         let Known::Type(ty) = &self.ty else {
-            return matches!(self.ty, Known::Unknown).then(|| tokens.clone());
+            return matches!(self.ty, Known::Unknown | Known::Lent).then(|| tokens.clone());
         };
         if let Type::Reference(_) = &**ty {
             return self.target()?.receiver();
@@ -112,9 +115,9 @@ impl Plain {
         let (tokens, ty) = (
             &self.tokens,
             match &self.ty {
-                Known::Whole(_) => return None,
+                Known::Whole(_) | Known::Lent => return None,
                 Known::Type(ty) => Known::of(&parse_quote!(&#ty)),
-                Known::Unknown => Known::Unknown,
+                Known::Unknown => Known::Lent,
             },
         );
         Self::new(quote!((&#tokens)), ty)
@@ -127,7 +130,7 @@ impl Plain {
                 Type::Reference(reference) => Known::of(&reference.elem),
                 _ => return None,
             },
-            Known::Unknown => Known::Unknown,
+            Known::Unknown | Known::Lent => Known::Unknown,
             Known::Whole(_) => return None,
         };
         let tokens = &self.tokens;
@@ -146,7 +149,7 @@ impl Plain {
                     is_struct.then_some(Known::Unknown)?
                 }
             },
-            Known::Unknown => Known::Unknown,
+            Known::Unknown | Known::Lent => Known::Unknown,
             Known::Whole(_) => return None,
         };
         let tokens = &self.tokens;
@@ -156,7 +159,7 @@ impl Plain {
     pub(super) fn entry(&self, place: &Self) -> Option<Self> {
         let ty = match &self.ty {
             Known::Type(ty) => Known::of(entry_of(peeled(ty))?),
-            Known::Unknown => Known::Unknown,
+            Known::Unknown | Known::Lent => Known::Unknown,
             Known::Whole(_) => return None,
         };
         let (tokens, place) = (&self.tokens, place.of_type(&parse_quote!(usize))?);
@@ -170,7 +173,7 @@ impl Plain {
                 Type::Array(array) => Some(&array.len),
                 _ => None,
             },
-            Known::Whole(_) | Known::Unknown => None,
+            Known::Whole(_) | Known::Unknown | Known::Lent => None,
         }
     }
 
@@ -183,6 +186,7 @@ impl Plain {
             Known::Whole(number) if is_float(ty) => Self::of_whole(*number),
             Known::Whole(number) => is_in(*number, ty).then(|| Self::whole(*number))?,
             Known::Type(own) if !is_number(own) => None,
+            Known::Lent => None,
             Known::Type(_) | Known::Unknown => {
                 let tokens = &self.tokens;
                 Self::new(quote!((#tokens as #ty)), Known::of(ty))
@@ -196,6 +200,7 @@ impl Plain {
         match &self.ty {
             Known::Whole(number) => Self::of_whole(*number),
             Known::Type(ty) if !is_number(ty) || is_one_of(ty, &WIDE) => None,
+            Known::Lent => None,
             Known::Type(_) | Known::Unknown => Self::new(
                 quote!(<::core::primitive::f64 as ::core::convert::From<_>>::from(#tokens)),
                 Known::float(),
@@ -209,7 +214,7 @@ impl Plain {
             Known::Whole(number) => Self::whole(number.checked_neg()?),
             Known::Type(ty) if !is_number(peeled(ty)) => None,
             Known::Type(ty) => Self::new(quote!((-#tokens)), Known::of(peeled(ty))),
-            Known::Unknown => Self::new(quote!((-#tokens)), Known::Unknown),
+            Known::Unknown | Known::Lent => Self::new(quote!((-#tokens)), Known::Unknown),
         }
     }
 
@@ -248,7 +253,7 @@ impl Plain {
         let are_same = match (&self.ty, &other.ty) {
             (Known::Whole(own), Known::Whole(other)) => return own == other,
             (Known::Type(own), Known::Type(other)) => same(own, other),
-            (Known::Unknown, Known::Unknown) => true,
+            (Known::Unknown, Known::Unknown) | (Known::Lent, Known::Lent) => true,
             _ => false,
         };
         are_same && self.tokens.to_string() == other.tokens.to_string()
@@ -256,7 +261,11 @@ impl Plain {
 
     /// Returns the comparison of two of one type.
     pub(super) fn compared(&self, operator: &BinOp, other: &Self) -> Option<TokenStream> {
-        let is_reference = |ty: &Known| matches!(ty, Known::Type(ty) if !is_number(ty));
+        let is_reference = |ty: &Known| match ty {
+            Known::Type(ty) => !is_number(ty),
+            Known::Lent => true,
+            Known::Whole(_) | Known::Unknown => false,
+        };
         if is_reference(&self.ty) || is_reference(&other.ty) {
             return None;
         }
@@ -275,7 +284,7 @@ impl Plain {
         }
         let operand = |plain: &Self| match &plain.ty {
             Known::Type(own) => same(peeled(own), ty).then(|| plain.tokens.clone()),
-            Known::Whole(_) | Known::Unknown => plain.of_type(ty),
+            Known::Whole(_) | Known::Unknown | Known::Lent => plain.of_type(ty),
         };
         Some((operand(self)?, operand(other)?, Known::of(ty)))
     }

@@ -519,6 +519,12 @@ fn constants_are_known_by_their_file() {
         (quote!(x[N - 1] * (N as f64)), "2 * `3.0`; 3"),
         (quote!(let y = [x[0]; N]; y[2]), "0"),
         (
+            quote!(let mut y = x[0]; for w in &WEIGHTS { y = y * (w * 2.0); } y),
+            "0 * `(__p::known::<::core::primitive::f64,_>(&(*(&WEIGHTS[0])))*2.0)`; \
+             3 * `(__p::known::<::core::primitive::f64,_>(&(*(&WEIGHTS[1])))*2.0)`; \
+             4 * `(__p::known::<::core::primitive::f64,_>(&(*(&WEIGHTS[2])))*2.0)`; 5",
+        ),
+        (
             quote!(if x[0] > 0.0 { x[0] * WEIGHTS[2] } else { x[1] }),
             "0 > `0.0`; ! 3; [3, 1] 0 * `__p::known::<::core::primitive::f64,_>(&WEIGHTS[2])`; 3 ? 5 : 1; 6",
         ),
