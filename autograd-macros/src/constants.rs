@@ -8,12 +8,7 @@ use quote::{ToTokens, quote_spanned};
 use syn::{Attribute, BinOp, Block, Expr, Ident, Item, ItemConst, Lit, Stmt, Type};
 
 use crate::spell::{at, for_each_word, has_word, is_word};
-use crate::types::{is_one_of, peel};
-
-/// The types of whole numbers.
-const WHOLE: [&str; 12] = [
-    "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize",
-];
+use crate::types::{is_primitive, peel, whole};
 
 /// Constants by their names.
 #[derive(Clone, Default)]
@@ -60,7 +55,7 @@ impl Constants {
     fn read(&self, item: &ItemConst) -> Option<Constant> {
         let (number, ty) = match peel(&item.ty) {
             Type::Array(array) => (self.whole(&array.len)?, None),
-            ty if is_one_of(ty, &WHOLE) => {
+            ty if is_primitive(ty) => {
                 let ty = ty.to_token_stream().to_string();
                 (self.whole(&item.expr)?, Some(ty))
             }
@@ -136,10 +131,7 @@ impl Constants {
     /// Returns the whole number that an expression is, if that is known.
     pub(crate) fn whole(&self, expression: &Expr) -> Option<u64> {
         match expression {
-            Expr::Lit(literal) => match &literal.lit {
-                Lit::Int(number) => number.base10_parse().ok(),
-                _ => None,
-            },
+            Expr::Lit(_) => whole(expression),
             Expr::Paren(inner) => self.whole(&inner.expr),
             Expr::Group(inner) => self.whole(&inner.expr),
             Expr::Path(path) => {

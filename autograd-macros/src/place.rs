@@ -153,6 +153,11 @@ impl<'a> Named<'a> {
         is_word(&self.whole[0], "fn")
     }
 
+    /// Returns whether it may be a formula, whose numbers are of a type parameter bound by `Real`.
+    fn is_formula(&self) -> bool {
+        self.is_function() && has_word(self.whole.iter().cloned().collect(), "Real")
+    }
+
     fn place(&self, file: &Path, at: (usize, usize)) -> Option<Place> {
         let key = (file.to_owned(), self.ty.clone());
         let is_first = EXPANDED.lock().ok()?.insert(key);
@@ -161,10 +166,9 @@ impl<'a> Named<'a> {
         // the other functions and types that they define.
         let is_taken = self.is_function() && (at.1 > 1 || source.words.contains(&self.ty));
         let (mut own, mut named, mut is_definition) = (HashSet::new(), HashSet::new(), false);
-        let (mut is_formula, mut names_what_is_read) = (false, false);
+        let mut names_what_is_read = false;
         for_each_word(self.whole.iter().cloned().collect(), &mut |word| {
             let word = word.to_string();
-            is_formula |= word == "Real";
             let is_constant = !["fn", "_"].contains(&&*word) && source.constants.contains(&word);
             // `Cdf::formula`, of a function `cdf`.
             names_what_is_read |= is_constant || word == "formula";
@@ -178,7 +182,7 @@ impl<'a> Named<'a> {
         });
         let is_other = |word: &String| *word != self.ty && !ROLES.contains(&&**word);
         let names_one = named.difference(&own).any(is_other);
-        let is_more_read = is_formula && self.is_function() && names_what_is_read;
+        let is_more_read = names_what_is_read && self.is_formula();
         if is_first && !is_taken && !names_one && !is_more_read {
             return None;
         }
@@ -215,7 +219,7 @@ impl<'a> Named<'a> {
         let (before, after) = neighbors.split_at(own);
         let found = Named::read(after[0].item);
         let is_found = found.is_some_and(|found| text(found.name) == text(self.name));
-        let (constants, functions) = if is_found && !around.may_change {
+        let (constants, functions) = if is_found && !around.may_change && self.is_formula() {
             let items = neighbors.iter().filter_map(Neighbor::always_compiled);
             (Constants::among(items), self.functions(neighbors))
         } else {
@@ -245,9 +249,6 @@ impl<'a> Named<'a> {
     fn functions(&self, neighbors: &[Neighbor<'_>]) -> Vec<Beside> {
         let mut functions = Vec::new();
         let mut tokens: TokenStream = self.whole.iter().cloned().collect();
-        if !self.is_function() || !has_word(tokens.clone(), "Real") {
-            return functions;
-        }
         let mut candidates: Vec<_> = neighbors.iter().filter_map(Neighbor::function).collect();
         let mut words = HashSet::new();
         while !tokens.is_empty() {

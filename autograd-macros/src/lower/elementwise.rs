@@ -48,7 +48,7 @@ pub(crate) fn block(
     (block, kind)
 }
 
-/// Writes the loops of a formula out, if it has no others, and its derivatives in reverse, if it has them. If it becomes too
+/// Writes the derivatives of a formula in reverse, if it has them, and its loops out, if it has no others. If it becomes too
 /// large, it is recorded.
 fn write_out(body: &mut Group, elementwise: &mut Elementwise) {
     elementwise.reversed =
@@ -57,18 +57,13 @@ fn write_out(body: &mut Group, elementwise: &mut Elementwise) {
     if style(&written.stream(), elementwise) != Style::WrittenOut {
         return;
     }
-    if elementwise.reversed.is_some() {
+    let was_written_out = elementwise.style == Style::WrittenOut;
+    if elementwise.reversed.is_some()
+        || !was_written_out && is_small(&written.stream(), elementwise)
+    {
         *body = written;
         elementwise.style = Style::WrittenOut;
-        return;
-    }
-    if elementwise.style == Style::WrittenOut {
-        return;
-    }
-    if is_small(&written.stream(), elementwise) {
-        *body = written;
-        elementwise.style = Style::WrittenOut;
-    } else {
+    } else if !was_written_out {
         elementwise.style = Style::Calls;
     }
 }

@@ -1,6 +1,7 @@
-//! Runs the branches of `if` and `match`: both are computed, and what each variable then is is chosen.
+//! Runs the branches of `if` and `match`: all are computed, and for each variable the number of one is chosen.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use quote::quote;
 use syn::{Arm, BinOp, Expr, ExprBinary, ExprIf, Ident, Lit, Pat, Stmt, parse_quote};
@@ -9,7 +10,6 @@ use super::{Run, Truth, Value, operand, whole_number};
 use crate::lower::plain::{Known, Plain};
 use crate::model::{Branch, Condition, Operation};
 use crate::spell::numbered;
-use std::rc::Rc;
 
 impl Run<'_> {
     /// Runs the branches of an `if` that may be taken.
@@ -266,8 +266,8 @@ impl Run<'_> {
             Expr::Paren(inner) => self.condition(&inner.expr),
             Expr::Group(inner) => self.condition(&inner.expr),
             Expr::Binary(binary) => match binary.op {
-                BinOp::And(_) => self.both(binary, false, &parse_quote!(&)),
-                BinOp::Or(_) => self.both(binary, true, &parse_quote!(|)),
+                BinOp::And(_) => self.both(binary, false),
+                BinOp::Or(_) => self.both(binary, true),
                 operator => {
                     let (left, right) = (self.value(&binary.left)?, self.value(&binary.right)?);
                     self.compared(operator, left, right)
@@ -285,7 +285,7 @@ impl Run<'_> {
     }
 
     /// Runs `&&` or `||`, of which one side decides if it is `decisive`.
-    fn both(&mut self, binary: &ExprBinary, decisive: bool, operator: &BinOp) -> Option<Truth> {
+    fn both(&mut self, binary: &ExprBinary, decisive: bool) -> Option<Truth> {
         let left = self.condition(&binary.left)?;
         if matches!(left, Truth::Known(left) if left == decisive) {
             return Some(left);
@@ -293,13 +293,7 @@ impl Run<'_> {
         let around = std::mem::replace(&mut self.may_be_skipped, true);
         let right = self.condition(&binary.right);
         self.may_be_skipped = around;
-        match (left, right?) {
-            (Truth::Noted(left), Truth::Noted(right)) => {
-                self.noted(Condition::Both(*operator, [left, right]))
-            }
-            (Truth::Noted(_), Truth::Known(right)) if right != decisive => Some(left),
-            (_, right) => Some(right),
-        }
+        self.joined([left, right?], decisive)
     }
 
     fn compared(&mut self, operator: BinOp, left: Value, right: Value) -> Option<Truth> {

@@ -9,7 +9,7 @@ use syn::{
     Expr, ExprClosure, ExprPath, FnArg, Ident, ItemFn, ReturnType, Safety, Type, parse_quote,
 };
 
-use super::{Closure, Function, Run, Value};
+use super::{Closure, Function, Run, Value, text};
 use crate::lower::written_out::METHODS;
 use crate::spell::{has_word, local};
 use crate::types::peel;
@@ -130,21 +130,23 @@ impl<'a> Run<'a> {
         if path.qself.is_some() || path.path.get_ident().is_some_and(is_variable) {
             return None;
         }
-        let text = path.to_token_stream().to_string().replace(' ', "");
-        let names = |count: usize| (0..count).map(|place| local(format_args!("argument_{place}")));
+        let text = text(path);
+        let names = |count: usize| {
+            let names = (0..count).map(|place| local(format_args!("argument_{place}")));
+            names.collect::<Vec<_>>()
+        };
         if let Some(function) = self.function_beside(&text) {
-            let [taken, given] = [0; 2].map(|_| names(function.sig.inputs.len()));
-            return Some(parse_quote!(|#(#taken),*| #path(#(#given),*)));
+            let names = names(function.sig.inputs.len());
+            return Some(parse_quote!(|#(#names),*| #path(#(#names),*)));
         }
         let (of, method) = text.split_once("::")?;
         let of_numbers = of == "Real" || self.function.number == of;
         let is_known = |methods: &&[&str]| of_numbers && methods.contains(&method);
         let others = METHODS.iter().position(is_known)?;
         let method = Ident::new(method, Span::call_site());
-        let [taken, given] = [0; 2].map(|_| names(others + 1));
-        let (mut given, taken) = (given, taken);
-        let receiver = given.next()?;
-        Some(parse_quote!(|#(#taken),*| #receiver.#method(#(#given),*)))
+        let names = names(others + 1);
+        let (receiver, others) = names.split_first()?;
+        Some(parse_quote!(|#(#names),*| #receiver.#method(#(#others),*)))
     }
 }
 

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use proc_macro2::{Group, TokenStream};
-use quote::{ToTokens as _, quote};
+use quote::{ToTokens, quote};
 use syn::{
     BinOp, Block, Expr, ExprBinary, ExprCall, ExprClosure, ExprIndex, ExprMethodCall, ExprPath,
     Ident, Item, Lit, Local, Member, Pat, ReturnType, Stmt, Type, UnOp, parse_quote,
@@ -759,7 +759,7 @@ impl Run<'_> {
             let closure = Rc::clone(closure);
             return self.closure(&closure, arguments);
         }
-        let text = path.to_token_stream().to_string().replace(' ', "");
+        let text = text(path);
         if let Some(function) = self.function_beside(&text) {
             return self.called(function, arguments);
         }
@@ -797,6 +797,11 @@ impl Run<'_> {
         let arguments = arguments?;
         plain(quote!((#path(#(#arguments),*))), Known::float())
     }
+}
+
+/// Returns the text of a path, without spaces.
+fn text(path: &impl ToTokens) -> String {
+    path.to_token_stream().to_string().replace(' ', "")
 }
 
 /// Returns an operand: a number, or an `f64`.

@@ -1,12 +1,12 @@
 //! Runs what is done a known number of times: loops, rows that are made of a closure, and iterators.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::rc::Rc;
 
-use quote::ToTokens as _;
 use syn::{Expr, ExprForLoop, ExprMethodCall, ExprRange, RangeLimits, Type, parse_quote};
 
-use super::{Closure, Run, Value, whole_number};
+use super::{Closure, Run, Value, text, whole_number};
 use crate::lower::plain::Plain;
 use crate::lower::unrolled::few;
 use crate::types::peel;
@@ -31,13 +31,8 @@ impl Run<'_> {
                 values.collect::<Option<_>>().map(Value::Tuple)
             }
             (Expr::Call(call), Some(Type::Array(array))) if is_from_fn(&call.func) => {
-                let closure = self.closure_of(call.args.first()?)?;
-                let places = 0..self.few(&array.len)? as u64;
-                let values = places.map(|place| {
-                    let place = Plain::whole(i64::try_from(place).ok()?)?;
-                    self.closure(&closure, vec![Value::Plain(place)])
-                });
-                values.collect::<Option<_>>().map(Value::Row)
+                let places = whole_numbers(0..i64::try_from(self.few(&array.len)?).ok()?)?;
+                self.mapped(places, call.args.first()?).map(Value::Row)
             }
             _ => self.value(expression),
         }
@@ -149,17 +144,14 @@ impl Run<'_> {
             RangeLimits::Closed(_) => end.checked_add(1)?,
         };
         few(u64::try_from(end.checked_sub(start)?.max(0)).ok()?)?;
-        let numbers = (start..end).map(|number| Plain::whole(number).map(Value::Plain));
-        numbers.collect()
+        whole_numbers(start..end)
     }
 
     /// Returns the entries of a constant, or of a value whose type has their number.
     fn entries(&self, list: &Expr, plain: &Plain) -> Option<Vec<Value>> {
-        let places = (0..few(self.length_of(list, plain)?)?).map(|place| {
-            let place = Plain::whole(i64::try_from(place).ok()?)?;
-            plain.entry(&place).map(Value::Plain)
-        });
-        places.collect()
+        let count = i64::try_from(few(self.length_of(list, plain)?)?).ok()?;
+        let entries = (0..count).map(|place| plain.entry(&Plain::whole(place)?));
+        entries.map(|entry| entry.map(Value::Plain)).collect()
     }
 
     /// Returns the number of entries of a constant, or of a value whose type has it.
@@ -201,12 +193,14 @@ impl Run<'_> {
     }
 }
 
+fn whole_numbers(numbers: Range<i64>) -> Option<Vec<Value>> {
+    let numbers = numbers.map(|number| Plain::whole(number).map(Value::Plain));
+    numbers.collect()
+}
+
 /// Returns whether an expression is `std::array::from_fn`.
 fn is_from_fn(function: &Expr) -> bool {
-    let Expr::Path(path) = function else {
-        return false;
-    };
-    let text = path.to_token_stream().to_string().replace(' ', "");
-    let text = text.trim_start_matches("::");
-    ["std::array::from_fn", "core::array::from_fn"].contains(&text)
+    let text = text(function);
+    let path = text.trim_start_matches("::");
+    ["std::array::from_fn", "core::array::from_fn"].contains(&path)
 }
