@@ -1,5 +1,5 @@
-//! Tells the crate whether it is compiled for speed: its loops are then compiled for several instruction sets. Assertions
-//! say nothing of it, as a profile may have both.
+//! Tells the crate whether it is compiled for speed: its loops are then compiled for several instruction sets, and all of
+//! their bodies is inlined. Assertions say nothing of it, as a profile may have both.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -122,7 +122,7 @@ fn most() -> usize {
 
 /// Returns whether the processor has the instructions for registers of 64 bytes that loops are compiled for.
 #[cfg(target_arch = "x86_64")]
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub(crate) fn has_avx512() -> bool {
     is_x86_feature_detected!("avx512f")
         && is_x86_feature_detected!("avx512bw")
@@ -146,7 +146,7 @@ unsafe fn avx2<T: Lanes>(kernel: impl Kernel<T>) {
 
 /// Returns an array of registers in memory, whose indices may be variables. The compiler would keep the array in memory
 /// from its first use on, so what a loop sums into is a separate one.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub(crate) fn in_memory<R: Register, const N: usize, const C: usize>(
     sums: &[[R; C]; N],
 ) -> [[R; C]; N] {
@@ -172,23 +172,23 @@ impl<T: Element, const N: usize> Register for Plain<T, N> {
         16
     };
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     unsafe fn zeros() -> Self {
         Self([T::zero(); N])
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     unsafe fn all(element: T) -> Self {
         Self([element; N])
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     unsafe fn load(start: *const T) -> Self {
         // SAFETY: as the trait requires, here and below.
         Self(unsafe { start.cast::<[T; N]>().read_unaligned() })
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     unsafe fn load_lanes(start: *const T, lanes: Range<usize>) -> Self {
         let mut elements = [T::zero(); N];
         for lane in lanes {
@@ -197,19 +197,19 @@ impl<T: Element, const N: usize> Register for Plain<T, N> {
         Self(elements)
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     unsafe fn store(self, start: *mut T) {
         unsafe { start.cast::<[T; N]>().write_unaligned(self.0) }
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     unsafe fn store_lanes(self, start: *mut T, lanes: Range<usize>) {
         for lane in lanes {
             unsafe { start.wrapping_add(lane).write(self.0[lane]) }
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     unsafe fn times(mut self, other: Self) -> Self {
         for lane in 0..N {
             self.0[lane] *= other.0[lane];
@@ -217,7 +217,7 @@ impl<T: Element, const N: usize> Register for Plain<T, N> {
         self
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     unsafe fn add(mut self, other: Self) -> Self {
         for lane in 0..N {
             self.0[lane] += other.0[lane];
@@ -225,7 +225,7 @@ impl<T: Element, const N: usize> Register for Plain<T, N> {
         self
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     unsafe fn plus(mut self, x: Self, y: Self) -> Self {
         for lane in 0..N {
             self.0[lane] = x.0[lane].mul_add(y.0[lane], self.0[lane]);
@@ -233,7 +233,7 @@ impl<T: Element, const N: usize> Register for Plain<T, N> {
         self
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     unsafe fn larger(mut self, other: Self) -> Self {
         for lane in 0..N {
             let (x, y) = (self.0[lane], other.0[lane]);
@@ -242,7 +242,7 @@ impl<T: Element, const N: usize> Register for Plain<T, N> {
         self
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     unsafe fn smaller(mut self, other: Self) -> Self {
         for lane in 0..N {
             let (x, y) = (self.0[lane], other.0[lane]);
@@ -251,7 +251,7 @@ impl<T: Element, const N: usize> Register for Plain<T, N> {
         self
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     unsafe fn has_nan(self, other: Self) -> bool {
         let mut found = false;
         for lane in 0..N {
@@ -260,7 +260,7 @@ impl<T: Element, const N: usize> Register for Plain<T, N> {
         found
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     unsafe fn evens(self, other: Self) -> Self {
         let mut evens = self;
         for lane in 0..N {
@@ -287,23 +287,23 @@ macro_rules! register {
             const LANES: usize = size_of::<Self>() / size_of::<$T>();
             const COUNT: usize = $count;
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             unsafe fn zeros() -> Self {
                 // SAFETY: the processor has the instructions, here and below.
                 unsafe { $zeros() }
             }
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             unsafe fn all(element: $T) -> Self {
                 unsafe { $all(element) }
             }
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             unsafe fn load(start: *const $T) -> Self {
                 unsafe { $load(start) }
             }
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             unsafe fn load_lanes($from: *const $T, $lanes: Range<usize>) -> Self {
                 // SAFETY: lanes that are masked are not touched, here and in `store_lanes`.
                 unsafe {
@@ -312,12 +312,12 @@ macro_rules! register {
                 }
             }
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             unsafe fn store(self, start: *mut $T) {
                 unsafe { $store(start, self) }
             }
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             unsafe fn store_lanes(self, $to: *mut $T, $lanes: Range<usize>) {
                 unsafe {
                     let ($by, $value) = ($mask, self);
@@ -325,39 +325,39 @@ macro_rules! register {
                 }
             }
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             unsafe fn times(self, other: Self) -> Self {
                 unsafe { $times(self, other) }
             }
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             unsafe fn add(self, other: Self) -> Self {
                 unsafe { $add(self, other) }
             }
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             unsafe fn plus(self, x: Self, y: Self) -> Self {
                 unsafe { $plus(x, y, self) }
             }
 
             // The instructions return the second argument where they do not return the first.
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             unsafe fn larger(self, other: Self) -> Self {
                 unsafe { $max(other, self) }
             }
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             unsafe fn smaller(self, other: Self) -> Self {
                 unsafe { $min(other, self) }
             }
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             unsafe fn has_nan(self, other: Self) -> bool {
                 let ($x, $y) = (self, other);
                 unsafe { $has_nan }
             }
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             unsafe fn evens(self, other: Self) -> Self {
                 let ($first, $second) = (self, other);
                 unsafe { $evens }
@@ -423,7 +423,7 @@ register!(
 
 /// Returns a mask of some of 16 lanes.
 #[cfg(target_arch = "x86_64")]
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 fn mask_of_16(lanes: Range<usize>) -> u16 {
     let [low, high, ..] = ((1_u32 << lanes.end) - (1_u32 << lanes.start)).to_le_bytes();
     u16::from_le_bytes([low, high])
@@ -431,7 +431,7 @@ fn mask_of_16(lanes: Range<usize>) -> u16 {
 
 /// Returns a mask of some of 8 lanes.
 #[cfg(target_arch = "x86_64")]
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 unsafe fn mask_of_8(lanes: Range<usize>) -> __m256i {
     let mask: [i32; 8] = std::array::from_fn(|lane| -i32::from(lanes.contains(&lane)));
     // SAFETY: as many bytes, of which each is valid.
@@ -440,7 +440,7 @@ unsafe fn mask_of_8(lanes: Range<usize>) -> __m256i {
 
 /// Returns a mask of some of 4 lanes.
 #[cfg(target_arch = "x86_64")]
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 unsafe fn mask_of_4(lanes: Range<usize>) -> __m256i {
     let mask: [i64; 4] = std::array::from_fn(|lane| -i64::from(lanes.contains(&lane)));
     // SAFETY: as many bytes, of which each is valid.

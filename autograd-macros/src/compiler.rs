@@ -1,17 +1,32 @@
 //! What the arguments of the compiler say of the crate that it compiles, and nobody else tells a macro.
 
 use std::path::Path;
+use std::sync::LazyLock;
 use std::{env, fs};
 
 use proc_macro2::TokenStream;
 use quote::quote;
 
-/// Generates what a formula says of a crate that is not optimized; nothing where that cannot be told.
+/// Returns whether the crate that is compiled may be optimized.
+///
+/// Assertions say nothing of it, as a profile may have both. Results do not depend on it.
+pub(crate) fn optimizes() -> bool {
+    static OPTIMIZES: LazyLock<bool> = LazyLock::new(|| may_optimize(arguments()));
+    *OPTIMIZES
+}
+
+/// Generates the attribute of what is part of a loop; nothing in a crate that is not optimized, where each copy of a
+/// function costs time to compile and makes the caller's stack larger, and none is faster.
+pub(crate) fn inline() -> Option<TokenStream> {
+    optimizes().then(|| quote!(#[inline(always)]))
+}
+
+/// Generates what a formula says of a crate that is not optimized.
 ///
 /// Its loops are compiled in that crate, once for each instruction set, which without optimization is several copies of
-/// slow code. Assertions say nothing of it, as a profile may have both. Results do not depend on it.
+/// slow code.
 pub(crate) fn of_formula() -> Option<TokenStream> {
-    (!may_optimize(arguments())).then(|| {
+    (!optimizes()).then(|| {
         quote!(
             const IS_OPTIMIZED: ::core::primitive::bool = false;
         )

@@ -18,14 +18,14 @@ use super::arrays::array;
 use super::forward::each;
 use super::over::Over;
 use super::shared::{NamedLoops, Shared};
-use crate::basic::Add;
+use crate::basic::{Add, Div};
 use crate::compiled::compiled_once;
 use crate::error::panic::{Panic, caught};
 use crate::function::{Function, Signature, forward_panicked};
 use crate::tape::applied_at;
 use crate::tensor::{Tensor, TensorD};
 use crate::thread::unrecorded;
-use crate::{Element, Real, custom_function};
+use crate::{Element, custom_function, kernels};
 
 /// The function `F` of pairs, as generated code applies it.
 #[derive(Debug)]
@@ -143,7 +143,7 @@ fn chosen<T: Element>(input: &TensorD<T>, columns: &[usize]) -> TensorD<T> {
 
 /// Returns x + ln(sum).
 fn with_logarithm<T: Element>(x: &TensorD<T>, sum: &TensorD<T>) -> TensorD<T> {
-    Add::apply(x, &logarithm(sum))
+    Add::apply(x, &Logarithm::apply(sum))
 }
 
 impl<F: Function> Pairs<F> {
@@ -300,13 +300,7 @@ impl<F: Function> Pairs<F> {
         inputs: &[TensorD<T>; I],
         shape: [usize; 2],
     ) -> Reduced<T> {
-        let compute = compiled_once!(T, reduced: fn(
-            &dyn Loops<T>,
-            Reduction,
-            &[TensorD<T>],
-            [usize; 2],
-        ) -> Result<Reduced<T>, Panic>);
-        Self::run(inputs, |inputs| compute(loops, reduction, inputs, shape))
+        Self::run(inputs, |inputs| reduced(loops, reduction, inputs, shape))
     }
 
     /// Returns the outputs with the derivatives that are wanted.
@@ -371,8 +365,25 @@ impl<T: Element> Chosen<T> {
     }
 }
 
-/// The natural logarithm.
-#[custom_function(elementwise(order = 3))]
-fn logarithm<T: Real>(x: T) -> T {
-    x.ln()
+/// The natural logarithm, of tensors of numbers of axes known at run time alone: an elementwise function has loops for
+/// each of its derivatives.
+struct Logarithm<T>(PhantomData<T>);
+
+#[custom_function]
+impl<T: Element> Logarithm<T> {
+    /// Returns ln x of each element.
+    #[forward]
+    fn forward(x: ArrayView<T, IxDyn>) -> Array<T, IxDyn> {
+        kernels::map(&x, |x| kernels::ln(x))
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: Tensor<T, IxDyn>, x: &Tensor<T, IxDyn>) -> Tensor<T, IxDyn> {
+        Div::apply(&grad_output, x)
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, IxDyn>, x: &Tensor<T, IxDyn>) -> Tensor<T, IxDyn> {
+        Div::apply(tangent_x, x)
+    }
 }

@@ -23,12 +23,12 @@ pub trait Number<T>: Real {
 }
 
 impl Number<Self> for f64 {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn of(element: Self) -> Self {
         element
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn element(self) -> Self {
         self
     }
@@ -50,7 +50,7 @@ macro_rules! operators {
         impl $Trait for $Number {
             type Output = Self;
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn $method(self, other: Self) -> Self {
                 Self(self.0 $sign other.0)
             }
@@ -59,7 +59,7 @@ macro_rules! operators {
         impl $Trait<f64> for $Number {
             type Output = Self;
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn $method(self, other: f64) -> Self {
                 self $sign Self::from(other)
             }
@@ -68,21 +68,21 @@ macro_rules! operators {
         impl $Trait<$Number> for f64 {
             type Output = $Number;
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn $method(self, other: $Number) -> $Number {
                 $Number::from(self) $sign other
             }
         }
 
         impl $Assign for $Number {
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn $assign(&mut self, other: Self) {
                 *self = *self $sign other;
             }
         }
 
         impl $Assign<f64> for $Number {
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn $assign(&mut self, other: f64) {
                 *self = *self $sign other;
             }
@@ -93,19 +93,19 @@ macro_rules! operators {
 macro_rules! number {
     ($Number:ident, $float:ident) => {
         impl Number<$float> for $Number {
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn of(element: $float) -> Self {
                 Self(element)
             }
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn element(self) -> $float {
                 self.0
             }
         }
 
         impl From<f64> for $Number {
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn from(value: f64) -> Self {
                 Self($float::from_f64(value))
             }
@@ -114,14 +114,14 @@ macro_rules! number {
         impl Neg for $Number {
             type Output = Self;
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn neg(self) -> Self {
                 Self(-self.0)
             }
         }
 
         impl Sum for $Number {
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn sum<I: Iterator<Item = Self>>(numbers: I) -> Self {
                 numbers.fold(Self(0.0), Add::add)
             }
@@ -136,14 +136,14 @@ macro_rules! number {
         }
 
         impl PartialEq<f64> for $Number {
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn eq(&self, other: &f64) -> bool {
                 *self == Self::from(*other)
             }
         }
 
         impl PartialOrd<f64> for $Number {
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn partial_cmp(&self, other: &f64) -> Option<Ordering> {
                 self.partial_cmp(&Self::from(*other))
             }

@@ -135,7 +135,7 @@ pub trait Real:
     /// assert_eq!(known(f64::NAN, 2.0), 2.0);
     /// ```
     #[must_use]
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     #[expect(clippy::eq_op, reason = "NaN alone differs from itself")]
     fn is_nan(self) -> bool {
         self != self
@@ -251,7 +251,7 @@ pub trait Real:
     /// Returns the number limited to the range from `min` to `max`, with the derivative 1 at the bounds; `max` if `min`
     /// is larger.
     #[must_use]
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn clamp(self, min: impl Into<Self>, max: impl Into<Self>) -> Self {
         let (min, max) = (min.into(), max.into());
         let raised = if self < min { min } else { self };
@@ -260,35 +260,35 @@ pub trait Real:
 
     /// Returns `self` · a + b, rounded twice.
     #[must_use]
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn mul_add(self, a: impl Into<Self>, b: impl Into<Self>) -> Self {
         self * a.into() + b.into()
     }
 
     /// Returns x².
     #[must_use]
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn square(self) -> Self {
         self * self
     }
 
     /// Returns 1/√x.
     #[must_use]
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn rsqrt(self) -> Self {
         self.sqrt().recip()
     }
 
     /// Returns max(x, 0), with the derivative 0 at 0.
     #[must_use]
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn relu(self) -> Self {
         if self <= 0.0 { Self::from(0.0) } else { self }
     }
 
     /// Returns x where it is positive and slope · x elsewhere, with the derivative `slope` at 0.
     #[must_use]
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn leaky_relu(self, slope: impl Into<Self>) -> Self {
         let left = self * slope.into();
         if self > 0.0 { self } else { left }
@@ -296,7 +296,7 @@ pub trait Real:
 
     /// Returns x where it is positive and α(eˣ − 1) elsewhere, with the derivative α at 0.
     #[must_use]
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn elu(self, alpha: impl Into<Self>) -> Self {
         let left = self.exp_m1() * alpha.into();
         if self > 0.0 { self } else { left }
@@ -304,14 +304,14 @@ pub trait Real:
 
     /// Returns x / (1 + e⁻ˣ).
     #[must_use]
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn silu(self) -> Self {
         self * self.sigmoid()
     }
 
     /// Returns ½ x (1 + tanh(√(2/π) (x + 0.044715 x³))).
     #[must_use]
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn gelu_tanh(self) -> Self {
         let [linear, cubic] = GELU_TANH;
         let x = Real::clamp(self, -GELU_TANH_BOUND, GELU_TANH_BOUND);
@@ -379,7 +379,7 @@ pub(crate) mod sealed {
         /// Returns the part of the derivative of a maximum that is this number's: 1 if it is larger than the other, or NaN,
         /// 1/2 if both are the same, and 0 if it is smaller.
         #[must_use]
-        #[inline(always)]
+        #[cfg_attr(optimized, inline(always))]
         fn share(self, other: Self) -> Self
         where
             Self: Copy + PartialOrd + From<f64>,
@@ -409,7 +409,7 @@ pub(crate) mod sealed {
         /// Returns a tangent times a slope; 0 where the tangent is 0, which stands for a direction that is missing: an
         /// infinite slope must not make NaN of it.
         #[must_use]
-        #[inline(always)]
+        #[cfg_attr(optimized, inline(always))]
         fn pulled(self, slope: Self) -> Self
         where
             Self: Copy + Mul<Output = Self>,
@@ -420,7 +420,7 @@ pub(crate) mod sealed {
         /// Returns a quotient times the reciprocal of its divisor, which is infinite where that is tiny; 0 where the
         /// quotient is.
         #[must_use]
-        #[inline(always)]
+        #[cfg_attr(optimized, inline(always))]
         fn times_recip(self, recip: Self) -> Self
         where
             Self: Copy + Mul<Output = Self>,
@@ -430,7 +430,7 @@ pub(crate) mod sealed {
 
         /// Returns 1 − x², exact near −1 and 1, with the derivative −2x: that of the product would not be exact near 0.
         #[must_use]
-        #[inline(always)]
+        #[cfg_attr(optimized, inline(always))]
         fn within_one(self) -> Self
         where
             Self: Copy + Neg<Output = Self> + Add<f64, Output = Self> + Mul<Output = Self>,
@@ -441,7 +441,7 @@ pub(crate) mod sealed {
         /// Returns 1/(1 + x²), with the derivative 0 where x² is out of range: that of the square, 2x, may be too, and
         /// times a slope of 0 no number.
         #[must_use]
-        #[inline(always)]
+        #[cfg_attr(optimized, inline(always))]
         fn lorentzian(self) -> Self
         where
             Self: super::Real,
@@ -451,7 +451,7 @@ pub(crate) mod sealed {
 
         /// Returns e^(−x²), with the derivative 0 where x² is out of range.
         #[must_use]
-        #[inline(always)]
+        #[cfg_attr(optimized, inline(always))]
         fn gaussian(self) -> Self
         where
             Self: super::Real,

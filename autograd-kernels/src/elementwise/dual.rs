@@ -61,7 +61,7 @@ macro_rules! chain_2 {
 
 impl<R: Real, const N: usize> Dual<R, N> {
     /// Returns a number without tangents.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     pub(crate) fn constant(value: R) -> Self {
         Self {
             value,
@@ -73,7 +73,7 @@ impl<R: Real, const N: usize> Dual<R, N> {
     }
 
     /// Returns the variable whose derivative along direction `index` is 1.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     pub(crate) fn variable(value: R, index: usize) -> Self {
         let mut variable = Self::constant(value);
         variable.tangents[index] = R::from(1.0);
@@ -82,7 +82,7 @@ impl<R: Real, const N: usize> Dual<R, N> {
     }
 
     /// Returns a number with all tangents; with `some_missing`, a tangent of 0 may stand for a missing direction.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     pub(crate) fn along(value: R, tangents: [R; N], some_missing: bool) -> Self {
         Self {
             tangents,
@@ -93,7 +93,7 @@ impl<R: Real, const N: usize> Dual<R, N> {
     }
 
     /// Returns the tangent in direction `index`, if there is one.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     pub(crate) fn tangent(&self, index: usize) -> Option<R> {
         if self.has(index) {
             Some(self.signed(index))
@@ -103,7 +103,7 @@ impl<R: Real, const N: usize> Dual<R, N> {
     }
 
     /// Returns the tangent in direction `index`, 0 if there is none.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     pub(crate) fn signed(&self, index: usize) -> R {
         let tangent = self.tangents[index];
         if self.is_turned(index) {
@@ -113,24 +113,24 @@ impl<R: Real, const N: usize> Dual<R, N> {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     pub(crate) fn has(&self, index: usize) -> bool {
         self.live >> index & 1 == 1
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn is_turned(&self, index: usize) -> bool {
         self.turned >> index & 1 == 1
     }
 
     /// Returns whether there are no tangents.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn is_constant(&self) -> bool {
         self.live == 0
     }
 
     /// Returns `value` with the tangents times `slope`.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     pub(crate) fn scaled(mut self, value: R, slope: R) -> Self {
         self.value = value;
         each!(index < N => {
@@ -142,7 +142,7 @@ impl<R: Real, const N: usize> Dual<R, N> {
     }
 
     /// Returns what is held of a tangent times a slope.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn times(&self, index: usize, slope: R) -> R {
         let tangent = self.tangents[index];
         if self.is_directed {
@@ -153,7 +153,7 @@ impl<R: Real, const N: usize> Dual<R, N> {
     }
 
     /// Returns a number whose tangents are those of both times their slopes.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn combined(value: R, (x, slope_x): (Self, R), (y, slope_y): (Self, R)) -> Self {
         let mut result = x;
         result.value = value;
@@ -170,7 +170,7 @@ impl<R: Real, const N: usize> Dual<R, N> {
     }
 
     /// Adds to a tangent, which may be absent.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn add_tangent(&mut self, index: usize, term: R, is_turned: bool) {
         if !self.has(index) {
             self.tangents[index] = term;
@@ -186,7 +186,7 @@ impl<R: Real, const N: usize> Dual<R, N> {
     }
 
     /// Returns `value` with the tangents times an `f64`.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn multiplied(mut self, value: R, factor: f64) -> Self {
         self.value = value;
         each!(index < N => {
@@ -198,7 +198,7 @@ impl<R: Real, const N: usize> Dual<R, N> {
     }
 
     /// Returns the number with the tangents of `other` added.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn plus(mut self, other: Self) -> Self {
         self.is_directed |= other.is_directed;
         each!(index < N => {
@@ -210,7 +210,7 @@ impl<R: Real, const N: usize> Dual<R, N> {
     }
 
     /// Returns the number with the signs of the tangents changed.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn turned(mut self) -> Self {
         self.turned ^= self.live;
         self
@@ -218,7 +218,7 @@ impl<R: Real, const N: usize> Dual<R, N> {
 
     /// Returns the number with its tangents as they are. Where it depends on values which number is chosen, their signs
     /// must not.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn unturned(mut self) -> Self {
         each!(index < N => {
             if self.is_turned(index) {
@@ -230,7 +230,7 @@ impl<R: Real, const N: usize> Dual<R, N> {
     }
 
     /// Returns `value` with half of the tangents of both, for the maximum of equal numbers.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn shared(self, other: Self, value: R) -> Self {
         let half = R::from(0.5);
         self.scaled(value, half).plus(other.scaled(value, half))
@@ -256,12 +256,12 @@ impl<R: Real, const N: usize> Dual<R, N> {
 impl<R: Real, const N: usize> sealed::Sealed for Dual<R, N> {
     const IS_RECORDED: bool = R::IS_RECORDED;
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn share(self, other: Self) -> Self {
         Self::constant(self.value.share(other.value))
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn is_zero(&self) -> bool {
         let mut is_zero = self.value.is_zero();
         each!(index < N => {
@@ -270,12 +270,12 @@ impl<R: Real, const N: usize> sealed::Sealed for Dual<R, N> {
         is_zero
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn plain(self) -> f64 {
         self.value.plain()
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn unless(mut self, is_zero: bool) -> Self {
         self.value = self.value.unless(is_zero);
         each!(index < N => {
@@ -286,7 +286,7 @@ impl<R: Real, const N: usize> sealed::Sealed for Dual<R, N> {
         self
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn chosen(is_first: bool, first: Self, second: Self) -> Self {
         let (first, second) = (first.unturned(), second.unturned());
         let mut chosen = first;
@@ -301,24 +301,24 @@ impl<R: Real, const N: usize> sealed::Sealed for Dual<R, N> {
     }
 
     // The derivatives are infinite where the reciprocal is.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn times_recip(self, recip: Self) -> Self {
         let product = self.value.times_recip(recip.value);
         chain_2!(self, recip, product, recip.value, self.value)
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn within_one(self) -> Self {
         chain!(self, self.value.within_one(), self.value * -2.0)
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn lorentzian(self) -> Self {
         let density = self.value.lorentzian();
         chain!(self, density, density.pulled(self.value) * density * -2.0)
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn gaussian(self) -> Self {
         let density = self.value.gaussian();
         chain!(self, density, density.pulled(self.value) * -2.0)
@@ -326,7 +326,7 @@ impl<R: Real, const N: usize> sealed::Sealed for Dual<R, N> {
 }
 
 impl<R: Real, const N: usize> From<f64> for Dual<R, N> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn from(value: f64) -> Self {
         Self::constant(R::from(value))
     }
@@ -335,7 +335,7 @@ impl<R: Real, const N: usize> From<f64> for Dual<R, N> {
 impl<R: Real, const N: usize> Neg for Dual<R, N> {
     type Output = Self;
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn neg(mut self) -> Self {
         self.value = -self.value;
         self.turned()
@@ -343,7 +343,7 @@ impl<R: Real, const N: usize> Neg for Dual<R, N> {
 }
 
 impl<R: Real, const N: usize> Sum for Dual<R, N> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn sum<I: Iterator<Item = Self>>(numbers: I) -> Self {
         numbers.fold(Self::from(0.0), Add::add)
     }
@@ -352,7 +352,7 @@ impl<R: Real, const N: usize> Sum for Dual<R, N> {
 impl<R: Real, const N: usize> Add for Dual<R, N> {
     type Output = Self;
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn add(mut self, other: Self) -> Self {
         self.value += other.value;
         self.plus(other)
@@ -362,7 +362,7 @@ impl<R: Real, const N: usize> Add for Dual<R, N> {
 impl<R: Real, const N: usize> Sub for Dual<R, N> {
     type Output = Self;
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn sub(mut self, other: Self) -> Self {
         self.value -= other.value;
         self.plus(other.turned())
@@ -372,7 +372,7 @@ impl<R: Real, const N: usize> Sub for Dual<R, N> {
 impl<R: Real, const N: usize> Mul for Dual<R, N> {
     type Output = Self;
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn mul(self, other: Self) -> Self {
         let (x, y) = (self, other);
         chain_2!(x, y, x.value * y.value, y.value, x.value)
@@ -382,7 +382,7 @@ impl<R: Real, const N: usize> Mul for Dual<R, N> {
 impl<R: Real, const N: usize> Div for Dual<R, N> {
     type Output = Self;
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn div(self, other: Self) -> Self {
         let (x, y) = (self, other);
         let quotient = x.value / y.value;
@@ -399,7 +399,7 @@ impl<R: Real, const N: usize> Div for Dual<R, N> {
 impl<R: Real, const N: usize> Add<f64> for Dual<R, N> {
     type Output = Self;
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn add(mut self, other: f64) -> Self {
         self.value += other;
         self
@@ -409,7 +409,7 @@ impl<R: Real, const N: usize> Add<f64> for Dual<R, N> {
 impl<R: Real, const N: usize> Sub<f64> for Dual<R, N> {
     type Output = Self;
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn sub(mut self, other: f64) -> Self {
         self.value -= other;
         self
@@ -419,7 +419,7 @@ impl<R: Real, const N: usize> Sub<f64> for Dual<R, N> {
 impl<R: Real, const N: usize> Mul<f64> for Dual<R, N> {
     type Output = Self;
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn mul(self, other: f64) -> Self {
         self.multiplied(self.value * other, other)
     }
@@ -428,7 +428,7 @@ impl<R: Real, const N: usize> Mul<f64> for Dual<R, N> {
 impl<R: Real, const N: usize> Div<f64> for Dual<R, N> {
     type Output = Self;
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn div(self, other: f64) -> Self {
         self.multiplied(self.value / other, other.recip())
     }
@@ -439,7 +439,7 @@ macro_rules! operators {
         impl<R: Real, const N: usize> $Trait<Dual<R, N>> for f64 {
             type Output = Dual<R, N>;
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn $method(self, $y: Dual<R, N>) -> Dual<R, N> {
                 let $x = self;
                 $first
@@ -447,14 +447,14 @@ macro_rules! operators {
         }
 
         impl<R: Real, const N: usize> $Assign for Dual<R, N> {
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn $assign(&mut self, other: Self) {
                 *self = *self $sign other;
             }
         }
 
         impl<R: Real, const N: usize> $Assign<f64> for Dual<R, N> {
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn $assign(&mut self, other: f64) {
                 *self = *self $sign other;
             }
@@ -476,7 +476,7 @@ operators! {
 macro_rules! compared {
     (<$R:ident, $N:ident> $This:ty, $Other:ty, |$x:ident, $y:ident| $left:expr, $right:expr) => {
         impl<$R: Real, const $N: usize> PartialEq<$Other> for $This {
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn eq(&self, other: &$Other) -> bool {
                 let ($x, $y) = (self, other);
                 $left == $right
@@ -484,31 +484,31 @@ macro_rules! compared {
         }
 
         impl<$R: Real, const $N: usize> PartialOrd<$Other> for $This {
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn partial_cmp(&self, other: &$Other) -> Option<Ordering> {
                 let ($x, $y) = (self, other);
                 $left.partial_cmp(&$right)
             }
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn lt(&self, other: &$Other) -> bool {
                 let ($x, $y) = (self, other);
                 $left < $right
             }
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn le(&self, other: &$Other) -> bool {
                 let ($x, $y) = (self, other);
                 $left <= $right
             }
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn gt(&self, other: &$Other) -> bool {
                 let ($x, $y) = (self, other);
                 $left > $right
             }
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn ge(&self, other: &$Other) -> bool {
                 let ($x, $y) = (self, other);
                 $left >= $right
@@ -521,29 +521,29 @@ compared!(<R, N> Dual<R, N>, Dual<R, N>, |x, y| x.value, y.value);
 compared!(<R, N> Dual<R, N>, f64, |x, y| x.value, *y);
 
 impl<R: Real, const N: usize> Real for Dual<R, N> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn exp(self) -> Self {
         let exp = self.value.exp();
         chain!(self, exp, exp)
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn exp_m1(self) -> Self {
         let exp_m1 = self.value.exp_m1();
         chain!(self, exp_m1, exp_m1 + 1.0)
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn ln(self) -> Self {
         chain!(self, self.value.ln(), self.value.recip())
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn ln_1p(self) -> Self {
         chain!(self, self.value.ln_1p(), (self.value + 1.0).recip())
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn powi(self, n: i32) -> Self {
         let power = self.value.powi(n);
         if n == 0 {
@@ -560,7 +560,7 @@ impl<R: Real, const N: usize> Real for Dual<R, N> {
         )
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn powf(self, p: impl Into<Self>) -> Self {
         let p = p.into();
         let power = self.value.powf(p.value);
@@ -587,25 +587,25 @@ impl<R: Real, const N: usize> Real for Dual<R, N> {
         )
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn sqrt(self) -> Self {
         let root = self.value.sqrt();
         chain!(self, root, (root + root).recip())
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn cbrt(self) -> Self {
         let root = self.value.cbrt();
         chain!(self, root, (root * root * 3.0).recip())
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn recip(self) -> Self {
         let recip = self.value.recip();
         chain!(self, recip, -(recip * recip))
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn abs(self) -> Self {
         chain!(
             self,
@@ -618,68 +618,68 @@ impl<R: Real, const N: usize> Real for Dual<R, N> {
         )
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn signum(self) -> Self {
         Self::constant(self.value.signum())
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn floor(self) -> Self {
         Self::constant(self.value.floor())
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn ceil(self) -> Self {
         Self::constant(self.value.ceil())
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn round(self) -> Self {
         Self::constant(self.value.round())
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn round_ties_even(self) -> Self {
         Self::constant(self.value.round_ties_even())
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn detach(self) -> Self {
         Self::constant(self.value.detach())
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn sin(self) -> Self {
         chain!(self, self.value.sin(), self.value.cos())
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn cos(self) -> Self {
         chain!(self, self.value.cos(), -self.value.sin())
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn tan(self) -> Self {
         let tan = self.value.tan();
         chain!(self, tan, tan * tan + 1.0)
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn asin(self) -> Self {
         chain!(self, self.value.asin(), self.value.within_one().rsqrt())
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn acos(self) -> Self {
         chain!(self, self.value.acos(), -self.value.within_one().rsqrt())
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn atan(self) -> Self {
         chain!(self, self.value.atan(), self.value.lorentzian())
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn atan2(self, x: impl Into<Self>) -> Self {
         let x = x.into();
         // No squares, which may overflow.
@@ -693,30 +693,30 @@ impl<R: Real, const N: usize> Real for Dual<R, N> {
         )
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn sinh(self) -> Self {
         chain!(self, self.value.sinh(), self.value.cosh())
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn cosh(self) -> Self {
         chain!(self, self.value.cosh(), self.value.sinh())
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn tanh(self) -> Self {
         let tanh = self.value.tanh();
         chain!(self, tanh, -(tanh * tanh) + 1.0)
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn asinh(self) -> Self {
         // The derivative of the square of a half is in range.
         let half = self.value * 0.5;
         chain!(self, self.value.asinh(), (half * half + 0.25).rsqrt() * 0.5)
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn acosh(self) -> Self {
         let half = self.value * 0.5;
         chain!(
@@ -726,23 +726,23 @@ impl<R: Real, const N: usize> Real for Dual<R, N> {
         )
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn atanh(self) -> Self {
         chain!(self, self.value.atanh(), self.value.within_one().recip())
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn sigmoid(self) -> Self {
         let sigmoid = self.value.sigmoid();
         chain!(self, sigmoid, sigmoid * (-sigmoid + 1.0))
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn softplus(self) -> Self {
         chain!(self, self.value.softplus(), self.value.sigmoid())
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn erf(self) -> Self {
         chain!(
             self,
@@ -751,18 +751,18 @@ impl<R: Real, const N: usize> Real for Dual<R, N> {
         )
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn normal_cdf(self) -> Self {
         chain!(self, self.value.normal_cdf(), self.value.normal_pdf())
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn normal_pdf(self) -> Self {
         let density = self.value.normal_pdf();
         chain!(self, density, -(self.value * density))
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn gelu(self) -> Self {
         chain!(
             self,
@@ -771,7 +771,7 @@ impl<R: Real, const N: usize> Real for Dual<R, N> {
         )
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn elu(self, alpha: impl Into<Self>) -> Self {
         let alpha = alpha.into();
         let zero = R::from(0.0);
@@ -789,7 +789,7 @@ impl<R: Real, const N: usize> Real for Dual<R, N> {
         )
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn hypot(self, y: impl Into<Self>) -> Self {
         let y = y.into();
         let hypot = self.value.hypot(y.value);
@@ -810,7 +810,7 @@ impl<R: Real, const N: usize> Real for Dual<R, N> {
         )
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn max(self, other: impl Into<Self>) -> Self {
         let (this, other) = (self.unturned(), other.into().unturned());
         // The value may have tangents too, which are shared as well.
@@ -825,7 +825,7 @@ impl<R: Real, const N: usize> Real for Dual<R, N> {
         if this == other { shared } else { larger }
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn min(self, other: impl Into<Self>) -> Self {
         let (this, other) = (self.unturned(), other.into().unturned());
         let value = this.value.min(other.value);

@@ -29,7 +29,7 @@ pub struct Entries<V>([V; BLOCK]);
 
 /// Returns the entries of the elements of a block.
 #[doc(hidden)]
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 #[must_use]
 pub fn entries<V: Copy>(list: &[V], elements: Elements) -> Entries<V> {
     let list = &list[elements.first..][..elements.count];
@@ -44,7 +44,7 @@ pub fn entries<V: Copy>(list: &[V], elements: Elements) -> Entries<V> {
 // `Clone`, so that the compiler reports a type that is not `Copy` once.
 impl<V: Clone> Entries<V> {
     /// Returns the entry of the element at a place.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     #[must_use]
     pub fn at(&self, place: Place) -> V {
         // SAFETY: places are less than the length of a block.

@@ -14,23 +14,23 @@ macro_rules! functions {
         ours: $($ours:ident = $path:path),*; std: $($std:ident),*;
     ) => {
         impl sealed::Sealed for $Number {
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn is_zero(&self) -> bool {
                 *self == 0.0
             }
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn plain(self) -> f64 {
                 let $x = self;
                 f64::from($unwrap)
             }
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn unless(self, is_zero: bool) -> Self {
                 if is_zero { Self::from(0.0) } else { self }
             }
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn chosen(is_first: bool, first: Self, second: Self) -> Self {
                 select_unpredictable(is_first, first, second)
             }
@@ -38,7 +38,7 @@ macro_rules! functions {
 
         impl Real for $Number {
             $(
-                #[inline(always)]
+                #[cfg_attr(optimized, inline(always))]
                 fn $ours(self) -> Self {
                     let $x = self;
                     let $wrapped = $path($unwrap);
@@ -47,7 +47,7 @@ macro_rules! functions {
             )*
 
             $(
-                #[inline(always)]
+                #[cfg_attr(optimized, inline(always))]
                 fn $std(self) -> Self {
                     let $x = self;
                     let $wrapped = $float::$std($unwrap);
@@ -55,7 +55,7 @@ macro_rules! functions {
                 }
             )*
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn powi(self, n: i32) -> Self {
                 let $x = self;
                 let x = $unwrap;
@@ -73,7 +73,7 @@ macro_rules! functions {
                 $wrap
             }
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn powf(self, p: impl Into<Self>) -> Self {
                 let $x = p.into();
                 let p = $unwrap;
@@ -82,7 +82,7 @@ macro_rules! functions {
                 $wrap
             }
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn atan2(self, x: impl Into<Self>) -> Self {
                 let $x = x.into();
                 let x = $unwrap;
@@ -91,7 +91,7 @@ macro_rules! functions {
                 $wrap
             }
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn hypot(self, y: impl Into<Self>) -> Self {
                 let $x = y.into();
                 let y = $unwrap;
@@ -100,14 +100,14 @@ macro_rules! functions {
                 $wrap
             }
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn max(self, other: impl Into<Self>) -> Self {
                 let other = other.into();
                 // NaN alone differs from itself.
                 if self > other || self != self { self } else { other }
             }
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn min(self, other: impl Into<Self>) -> Self {
                 let other = other.into();
                 // NaN alone differs from itself.

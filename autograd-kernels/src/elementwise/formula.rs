@@ -62,7 +62,7 @@ pub trait Formula<const I: usize, const O: usize>: Send + Sync {
         f64: Literal<R>;
 
     /// Returns Σₖ gₖ ∂fₖ with respect to each input, and the outputs: in reverse if [`Self::IS_REVERSED`].
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn pulled_back<R: Real>(
         &self,
         entries: &Self::Entries,
@@ -98,7 +98,7 @@ pub trait SliceFormula: Send + Sync {
 
 /// Runs a loop over a formula, as code of the formula's module: with the widest registers that the processor has, or without
 /// optimization, where that would be three copies of slow code, in one.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub(crate) fn compiled_for<F: Formula<I, O>, const I: usize, const O: usize>(work: impl Loop) {
     if const { F::IS_OPTIMIZED } {
         compiled_beside::<F>(work);
@@ -109,14 +109,14 @@ pub(crate) fn compiled_for<F: Formula<I, O>, const I: usize, const O: usize>(wor
 
 /// Returns a number without its derivatives, as an expression that is not differentiated gets it.
 #[doc(hidden)]
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub fn plain<R: Real>(number: R) -> f64 {
     number.plain()
 }
 
 /// Returns a row without its derivatives, like [`plain`].
 #[doc(hidden)]
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub fn plain_row<R: Real, const N: usize>(row: [R; N]) -> [f64; N] {
     let mut numbers = [0.0; N];
     each!(number < N => {
@@ -127,7 +127,7 @@ pub fn plain_row<R: Real, const N: usize>(row: [R; N]) -> [f64; N] {
 
 /// Returns a row of numbers that are not differentiated.
 #[doc(hidden)]
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub fn from_plain<R: Real, const N: usize>(row: [f64; N]) -> [R; N] {
     let mut numbers = [R::from(0.0); N];
     each!(number < N => {
@@ -138,7 +138,7 @@ pub fn from_plain<R: Real, const N: usize>(row: [f64; N]) -> [R; N] {
 
 /// Returns the row that starts at a place.
 #[doc(hidden)]
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub fn row<R: Real, const I: usize, const N: usize>(numbers: &[R; I], start: usize) -> [R; N] {
     let mut row = [R::from(0.0); N];
     each!(number < N => {
@@ -149,7 +149,7 @@ pub fn row<R: Real, const I: usize, const N: usize>(numbers: &[R; I], start: usi
 
 /// Writes a row to the numbers from a place on.
 #[doc(hidden)]
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub fn put<R: Real, const O: usize, const N: usize>(
     numbers: &mut [R; O],
     start: usize,
@@ -178,7 +178,7 @@ pub fn list_value<V>(_value: &V, note: &mut dyn FnMut(&'static str, usize)) {
 
 /// Returns Σₖ gₖ ∂fₖ with respect to each input that is not `held`, and the outputs.
 #[doc(hidden)]
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub fn pulled_back<F: Formula<I, O> + ?Sized, R: Real, const I: usize, const O: usize>(
     formula: &F,
     entries: &F::Entries,

@@ -64,7 +64,7 @@ impl<F: Formula<I, O>, const I: usize, const O: usize, const INDEX: usize> Varia
 {
     const START: usize = Self::GROUP.start;
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn place(input: usize) -> Option<usize> {
         let group = const { Self::GROUP };
         if input >= group.start && input < group.start + group.count {

@@ -40,9 +40,9 @@ macro_rules! of_length {
 }
 
 impl<T: Element> Loop for Apart<'_, T> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn run(self) {
-        #[inline(always)]
+        #[cfg_attr(optimized, inline(always))]
         fn each<const N: usize, T: Copy>(rows: &[T], parts: &mut [[T; BLOCK]]) {
             let (Some(parts), (rows, _)) = (parts.first_chunk_mut::<N>(), rows.as_chunks::<N>())
             else {
@@ -77,9 +77,9 @@ impl<T: Element> Loop for Apart<'_, T> {
 }
 
 impl<T: Element> Loop for Together<'_, '_, T> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn run(self) {
-        #[inline(always)]
+        #[cfg_attr(optimized, inline(always))]
         fn each<const N: usize, T: Copy>(parts: &[&mut [T]], rows: &mut [T]) {
             let (rows, _) = rows.as_chunks_mut::<N>();
             // Of a length that the compiler knows.
@@ -88,7 +88,7 @@ impl<T: Element> Loop for Together<'_, '_, T> {
                 && let Some(rows) = rows.first_chunk_mut::<BLOCK>()
             {
                 let parts: [&[T; BLOCK]; N] = std::array::from_fn(
-                    #[inline(always)]
+                    #[cfg_attr(optimized, inline(always))]
                     |number| match parts[number].first_chunk() {
                         Some(part) => part,
                         None => unreachable!("as long as was checked"),

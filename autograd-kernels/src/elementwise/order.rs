@@ -22,7 +22,7 @@ pub(super) struct AllInputs;
 impl Variables for AllInputs {
     const START: usize = 0;
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn place(input: usize) -> Option<usize> {
         Some(input)
     }
@@ -77,7 +77,7 @@ pub(crate) trait Order {
 
 /// Computes the partial derivatives of a pairing and the outputs, of a formula in reverse, for numbers that are elements:
 /// those that operators beside `f64` are known of.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub(crate) fn reversed<D: Order, B: Real, F: Formula<I, O>, const I: usize, const O: usize>(
     formula: &F,
     entries: &F::Entries,
@@ -118,12 +118,12 @@ macro_rules! orders {
 
             const COUNT: usize = $count;
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn filled<X: Copy>(component: X) -> [X; $count] {
                 [component; $count]
             }
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn call<R: Real, F: Formula<I, O>, const I: usize, const O: usize>(
                 formula: &F,
                 entries: &F::Entries,
@@ -146,7 +146,7 @@ macro_rules! orders {
                 outputs
             }
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn pulled_back<R: Real, F: Formula<I, O>, const I: usize, const O: usize>(
                 formula: &F,
                 entries: &F::Entries,

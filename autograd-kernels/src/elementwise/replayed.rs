@@ -109,7 +109,7 @@ struct Work<'a, 'b, 'c, T> {
 }
 
 impl<T: Element> Loop for Work<'_, '_, '_, T> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn run(self) {
         let numbers = self.of_inputs.len();
         let replay = self.kept.get_or_insert_with(|| {
@@ -138,9 +138,9 @@ impl<T: Element> Loop for Work<'_, '_, '_, T> {
 }
 
 /// Reads a number of some elements. After the last one it is repeated, which takes the branches that it takes.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub(super) fn load<T: Element>(elements: &[T], spot: Spot, to: &mut [T; WIDTH]) {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn each<T: Element, const N: usize>(elements: &[T], offset: usize, to: &mut [T; WIDTH]) {
         let (rows, _) = elements.as_chunks::<N>();
         // Of a length that the compiler knows.
@@ -164,9 +164,9 @@ pub(super) fn load<T: Element>(elements: &[T], spot: Spot, to: &mut [T; WIDTH]) 
 }
 
 /// Writes a number of some elements.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 fn store<T: Element>(elements: &mut [MaybeUninit<T>], spot: Spot, lanes: &[T; WIDTH]) {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn each<T: Element, const N: usize>(
         elements: &mut [MaybeUninit<T>],
         offset: usize,

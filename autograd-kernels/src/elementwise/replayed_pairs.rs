@@ -71,7 +71,7 @@ struct TileWork<'a, 'b, 'c, T> {
 }
 
 impl<T: Element> Loop for TileWork<'_, '_, '_, T> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn run(self) {
         let Tile {
             rows,
@@ -145,7 +145,7 @@ impl<T: Element> Loop for TileWork<'_, '_, '_, T> {
 }
 
 /// Adds the first lanes.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 fn add<T: Element>(sums: &mut Row<T>, lanes: &[T; WIDTH], count: usize) {
     // A sum beside the lanes, else the compiler does not know that they are not the same.
     let mut found = *sums;

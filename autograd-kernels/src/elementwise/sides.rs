@@ -47,7 +47,7 @@ impl<T: Element, F, const I: usize, const O: usize> Results<T, F, I, O, O> for O
     const START: usize = 0;
     const SIDES: [Side; O] = [Side::Row; O];
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn at(
         formula: &F,
         entries: &F::Entries,
@@ -91,7 +91,7 @@ impl<T: Element, F: Formula<I, O>, V: Variables, const I: usize, const O: usize,
         own
     };
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn at(
         formula: &F,
         entries: &F::Entries,
@@ -171,7 +171,7 @@ where
     F: Formula<I, O>,
     K: Results<T, F, I, O, N>,
 {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn run(self) {
         let Self { formula, tile, .. } = self;
         let entries = formula.entries(Elements { first: 0, count: 1 });

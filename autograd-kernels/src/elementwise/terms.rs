@@ -14,7 +14,7 @@ pub(crate) struct Terms<R> {
 
 impl<R: Real> Terms<R> {
     /// Returns the sum of no terms.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     pub(crate) fn none() -> Self {
         Self {
             sum: R::from(0.0),
@@ -23,7 +23,7 @@ impl<R: Real> Terms<R> {
     }
 
     /// Adds a term, if it is there.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     pub(crate) fn add(&mut self, term: R, is_there: bool) {
         let more = if self.has_any { self.sum + term } else { term };
         self.sum = if is_there { more } else { self.sum };
@@ -31,7 +31,7 @@ impl<R: Real> Terms<R> {
     }
 
     /// Returns the sum.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     pub(crate) fn sum(self) -> R {
         self.sum
     }

@@ -44,14 +44,14 @@ mod sealed {
 }
 
 /// Returns the value of a formula.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 fn value<T: Element, R: Number<T>>(formula: &impl Formula<1, 1, Entries = ()>, x: T) -> T {
     let [value] = formula.at(&(), Place(0), [Dual::<R, 0>::constant(R::of(x))]);
     value.value.element()
 }
 
 /// Returns a gradient times the derivative of a formula at a number: 0 where the formula is constant.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 fn product<T: Element, R: Number<T>>(
     formula: &impl Formula<1, 1, Entries = ()>,
     gradient: T,
@@ -102,7 +102,7 @@ fn by_parts<T: Element, U: Send>(
 struct AreNear<'a, T>(&'a [T], &'a mut bool);
 
 impl<T: Element> Loop for AreNear<'_, T> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn run(self) {
         let near = T::from_f64(NEAR);
         *self.1 = self.0.iter().fold(true, |all, x| all & (x.abs() <= near));
@@ -121,14 +121,14 @@ impl<T: Element, F: Formula<1, 1, Entries = ()> + Copy> UnaryLoops<T> for F {
             map_here(
                 x,
                 out,
-                #[inline(always)]
+                #[cfg_attr(optimized, inline(always))]
                 move |x| value::<T, T::Near>(&formula, x),
             );
         } else {
             map_here(
                 x,
                 out,
-                #[inline(always)]
+                #[cfg_attr(optimized, inline(always))]
                 move |x| value::<T, T::Number>(&formula, x),
             );
         }
@@ -140,14 +140,14 @@ impl<T: Element, F: Formula<1, 1, Entries = ()> + Copy> UnaryLoops<T> for F {
             zip_in_place_here(
                 gradients,
                 x,
-                #[inline(always)]
+                #[cfg_attr(optimized, inline(always))]
                 move |gradient, x| product::<T, T::Near>(&formula, gradient, x),
             );
         } else {
             zip_in_place_here(
                 gradients,
                 x,
-                #[inline(always)]
+                #[cfg_attr(optimized, inline(always))]
                 move |gradient, x| product::<T, T::Number>(&formula, gradient, x),
             );
         }
@@ -160,7 +160,7 @@ impl<T: Element, F: Formula<1, 1, Entries = ()> + Copy> UnaryLoops<T> for F {
                 gradients,
                 x,
                 out,
-                #[inline(always)]
+                #[cfg_attr(optimized, inline(always))]
                 move |gradient, x| product::<T, T::Near>(&formula, gradient, x),
             );
         } else {
@@ -168,7 +168,7 @@ impl<T: Element, F: Formula<1, 1, Entries = ()> + Copy> UnaryLoops<T> for F {
                 gradients,
                 x,
                 out,
-                #[inline(always)]
+                #[cfg_attr(optimized, inline(always))]
                 move |gradient, x| product::<T, T::Number>(&formula, gradient, x),
             );
         }

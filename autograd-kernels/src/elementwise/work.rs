@@ -27,7 +27,7 @@ pub(super) struct Part {
 
 impl Part {
     /// Returns the parts of results of this length.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn all(length: usize) -> impl Iterator<Item = Self> {
         (0..length).step_by(BLOCK).map(move |start| {
             let length = (length - start).min(BLOCK);
@@ -42,13 +42,13 @@ impl Part {
     }
 
     /// Returns the places of the elements.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn places(self) -> impl Iterator<Item = Place> {
         (0..self.padded).map(Place)
     }
 
     /// Returns its elements among all, of which `first` is that of the results' first.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn elements(self, first: usize) -> Elements {
         Elements {
             first: first + self.start,
@@ -57,7 +57,7 @@ impl Part {
     }
 
     /// Returns this part of the slices of `N` numbers, a slice for each number.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn of<'a, T: Copy, const N: usize>(
         self,
         inputs: &[&'a [T]],
@@ -74,7 +74,7 @@ impl Part {
     }
 
     /// Asks for the memory of the results that are wanted: while they are computed, it is on its way.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn prefetch<T>(self, spots: &[Spot], results: &[&mut [MaybeUninit<T>]]) {
         for Spot {
             slice,
@@ -90,7 +90,7 @@ impl Part {
 
     /// Copies the blocks of numbers to the slices of results that are wanted. With `are_whole`, those of a slice have its
     /// elements in their order.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn copy<T: Copy>(
         self,
         blocks: &[Block<T>],
@@ -138,7 +138,7 @@ impl<T: Copy> Input<'_, T> {
     /// # Safety
     /// The place is one of the part that the input was made for.
     #[expect(unsafe_code, reason = "see above")]
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     pub(crate) unsafe fn at(self, place: Place) -> T {
         // SAFETY: the slice has as many elements as the part has places.
         unsafe { *self.0.get_unchecked(place.0) }
@@ -149,7 +149,7 @@ impl<T: Copy> Input<'_, T> {
     /// # Safety
     /// As above, and the spot is one in a slice of such rows.
     #[expect(unsafe_code, reason = "see above")]
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     unsafe fn of_row(self, place: Place, spot: Spot) -> T {
         // SAFETY: the slice has as many rows as the part has places.
         unsafe { *self.0.get_unchecked(place.0 * spot.width + spot.offset) }
@@ -175,7 +175,7 @@ pub(super) trait Sink<T> {
 }
 
 /// Writes an element of a block.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub(crate) fn write<T>(block: &mut Block<T>, at: Place, element: T) {
     // SAFETY: places are less than the length of a block.
     #[expect(unsafe_code, reason = "see above")]
@@ -192,7 +192,7 @@ struct OfOne<'a, T, const N: usize> {
 }
 
 impl<T, const N: usize> Sink<T> for OfOne<'_, T, N> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn put(&mut self, _component: usize, result: usize, at: Place, element: T) {
         if !self.are_whole {
             return write(&mut self.blocks[result], at, element);
@@ -214,7 +214,7 @@ struct Components<T: Copy, D: Order, const N: usize, const O: usize> {
 }
 
 impl<T: Copy, D: Order, const N: usize, const O: usize> Sink<T> for &mut Components<T, D, N, O> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn put(&mut self, component: usize, result: usize, at: Place, element: T) {
         let block = if result < N {
             &mut self.of_inputs.as_mut()[component][result]
@@ -246,7 +246,7 @@ pub(super) struct OneComponent<'a, 'b, T, W, const N: usize>(
 );
 
 impl<T: Element, W: Work<T, N>, const N: usize> Loop for OneComponent<'_, '_, T, W, N> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn run(self) {
         let Self(work, results) = self;
         let spots = const { W::SPOTS };
@@ -298,7 +298,7 @@ where
     D: Order,
     V: Variables,
 {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn run(self) {
         let Self(work, results) = self;
         let are_pairs = F::OF_PAIRS;
@@ -347,7 +347,7 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize> Work<T, O>
     const HAS_VALUES: bool = size_of::<F>() > 0;
     const SPOTS: [Spot; O] = spots(F::OUTPUTS, F::OF_PAIRS);
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn each(&self, part: Part, mut sink: impl Sink<T>) {
         let spots = const { spots::<I>(F::INPUTS, F::OF_PAIRS) };
         let (formula, x) = (self.formula, part.of::<T, I>(self.inputs, spots));
@@ -382,7 +382,7 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize> Work<T, O>
     const HAS_VALUES: bool = size_of::<F>() > 0;
     const SPOTS: [Spot; O] = spots(F::OUTPUTS, F::OF_PAIRS);
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn each(&self, part: Part, mut sink: impl Sink<T>) {
         let spots = const { spots::<I>(F::INPUTS, F::OF_PAIRS) };
         let (x, directions) = self.inputs.split_at(self.inputs.len() / 2);
@@ -459,7 +459,7 @@ where
     const HAS_VALUES: bool = size_of::<F>() > 0;
     const SPOTS: [Spot; N] = part(&spots::<I>(F::INPUTS, F::OF_PAIRS), V::START);
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn each(&self, part: Part, mut sink: impl Sink<T>) {
         let mut x = D::filled([Input::<T>(&[]); I]);
         let mut gradients = D::filled([Input::<T>(&[]); O]);
@@ -545,7 +545,7 @@ where
     V: Variables,
 {
     /// Computes the partial derivatives in reverse, of inputs and gradients with these components.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn reversed(
         &self,
         part: Part,
@@ -601,7 +601,7 @@ where
 /// # Safety
 /// The place is one of the part that the gradients were made for.
 #[expect(unsafe_code, reason = "see above")]
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 unsafe fn contracted<T: Element, D: Order, const N: usize, const O: usize, const ALONE: bool>(
     outputs: &[D::Of<Dual<T::Number, N>>; O],
     (gradients, spots): (&[[Input<'_, T>; O]], [Spot; O]),

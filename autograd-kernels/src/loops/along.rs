@@ -203,7 +203,7 @@ struct EachLane<'a, T, F> {
 }
 
 impl<T: Lanes, F: LaneFunction<T>> Kernel<T> for EachLane<'_, T, F> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     unsafe fn run<R: Register<Element = T>>(self) {
         let Self { length, .. } = self;
         let lanes = self.x.chunks_exact(length).zip(self.y.chunks_exact(length));
@@ -238,7 +238,7 @@ struct EachColumn<'a, 'b, T, F> {
 }
 
 impl<T: Element, F: LaneFunction<T>> Loop for EachColumn<'_, '_, T, F> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn run(self) {
         let Columns { length, inner, .. } = *self.columns;
         let count = (inner - self.first).min(COLUMNS);
@@ -270,7 +270,7 @@ impl<T: Element, F: LaneFunction<T>> Loop for EachColumn<'_, '_, T, F> {
 }
 
 /// Returns some columns of a block, in rows whose width is a multiple of [`WIDTH`]; the columns that are added are zeros.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub(super) fn gather<T: Element>(block: &[T], inner: usize, first: usize, count: usize) -> Vec<T> {
     let rows = block.chunks_exact(inner);
     let width = count.next_multiple_of(WIDTH);
@@ -283,7 +283,7 @@ pub(super) fn gather<T: Element>(block: &[T], inner: usize, first: usize, count:
 }
 
 /// Returns a copy in memory that is reused.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 fn copied<T: Element>(x: &[T]) -> Vec<T> {
     let mut copy = memory::take(x.len());
     copy.extend_from_slice(x);
@@ -292,14 +292,14 @@ fn copied<T: Element>(x: &[T]) -> Vec<T> {
 
 /// Writes f of the elements of two lanes, and returns the results. The last elements are computed as many at a time as
 /// the others.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 fn map<'a, T: Element>(
     x: &[T],
     y: &[T],
     out: &'a mut [MaybeUninit<T>],
     f: impl Fn(T, T) -> T,
 ) -> &'a mut [T] {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn each<T: Copy>(x: &[T], y: &[T], out: &mut [MaybeUninit<T>], f: &impl Fn(T, T) -> T) {
         for ((out, &x), &y) in out.iter_mut().zip(x).zip(y) {
             *out = MaybeUninit::new(f(x, y));
@@ -331,7 +331,7 @@ struct Pairs<S> {
 }
 
 impl<S: Copy> Pairs<S> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn new(zero: S) -> Self {
         Self {
             sums: [zero; 48],
@@ -340,7 +340,7 @@ impl<S: Copy> Pairs<S> {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn push(&mut self, mut sum: S, add: impl Fn(S, S) -> S) {
         for _ in 0..self.blocks.trailing_ones() {
             self.count -= 1;
@@ -351,7 +351,7 @@ impl<S: Copy> Pairs<S> {
         self.blocks += 1;
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn total(self, zero: S, add: impl Fn(S, S) -> S) -> S {
         let sums = self.sums[..self.count].iter().rev();
         sums.fold(zero, |total, &sum| add(sum, total))
@@ -363,7 +363,7 @@ impl<S: Copy> Pairs<S> {
 const LONG: usize = 64 * LANES;
 
 /// Returns Σ f(x, y) of two lanes, added in pairs.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub(super) fn sum<T: Element>(x: &[T], y: &[T], f: impl Fn(T, T) -> T) -> T {
     if x.len() < LANES {
         return block_sum::<T, WIDTH>(x, y, &f);
@@ -379,14 +379,14 @@ pub(super) fn sum<T: Element>(x: &[T], y: &[T], f: impl Fn(T, T) -> T) -> T {
 }
 
 /// Returns the function x + y: a closure in each place would be another function, and so would what it is passed to.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 fn plus<T: Element>() -> impl Fn(T, T) -> T + Copy {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     |x, y| x + y
 }
 
 /// Returns Σ f(x, y), added side by side.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub(super) fn block_sum<T: Element, const LANES: usize>(
     x: &[T],
     y: &[T],
@@ -410,7 +410,7 @@ pub(super) fn block_sum<T: Element, const LANES: usize>(
 /// Returns f of the first half of lanes and the second one, and so on. The number of lanes is a power of two, at most
 /// [`LANES`]. Each step is a loop of a length that the compiler knows: whether it takes a loop over steps apart depends
 /// on the profile.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub(super) fn in_halves<T: Copy>(lanes: &mut [T], f: impl Fn(T, T) -> T) -> T {
     macro_rules! step {
         ($($half:literal)*) => {$(
@@ -427,7 +427,7 @@ pub(super) fn in_halves<T: Copy>(lanes: &mut [T], f: impl Fn(T, T) -> T) -> T {
 }
 
 /// Returns Σ f(x), added in pairs, for an f that takes long: it is computed of a block before that is summed.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub(super) fn sum_of<T: Element>(x: &[T], f: impl Fn(T) -> T) -> T {
     let mut pairs = Pairs::new(T::zero());
     for x in x.chunks(BLOCK) {
@@ -442,7 +442,7 @@ pub(super) fn sum_of<T: Element>(x: &[T], f: impl Fn(T) -> T) -> T {
 pub(super) type Row<T> = [T; COLUMNS];
 
 /// Replaces the numbers of columns by f of them and of the elements of a row.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub(super) fn update<T: Element>(row: &mut [T], x: &[T], f: impl Fn(T, T) -> T) {
     for (number, &x) in row.iter_mut().zip(x) {
         *number = f(*number, x);
@@ -450,7 +450,7 @@ pub(super) fn update<T: Element>(row: &mut [T], x: &[T], f: impl Fn(T, T) -> T) 
 }
 
 /// Returns the sum of each column of f(x, y), added in pairs.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub(super) fn column_sums<T: Element>(
     x: &[T],
     y: &[T],
@@ -472,9 +472,9 @@ pub(super) fn column_sums<T: Element>(
 }
 
 /// Returns the function x + y, column by column.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 fn plus_row<T: Element>() -> impl Fn(Row<T>, Row<T>) -> Row<T> + Copy {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     |mut x, y| {
         update(&mut x, &y, plus());
         x
@@ -482,7 +482,7 @@ fn plus_row<T: Element>() -> impl Fn(Row<T>, Row<T>) -> Row<T> + Copy {
 }
 
 /// Replaces elements by f of them and of the number of their column.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub(super) fn map_columns<T: Element>(
     x: &mut [T],
     of: &Row<T>,
@@ -495,7 +495,7 @@ pub(super) fn map_columns<T: Element>(
 }
 
 /// Replaces elements by f of them.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub(super) fn map_all<T: Element>(x: &mut [T], f: impl Fn(T) -> T) {
     for x in x {
         *x = f(*x);
@@ -508,7 +508,7 @@ struct Softmax;
 impl<T: Element> LaneFunction<T> for Softmax {
     const OF_TWO: bool = false;
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     unsafe fn lane<R: Register<Element = T>>(self, x: &[T], _: &[T], out: &mut [MaybeUninit<T>]) {
         // SAFETY: the processor has the registers. An element that is NaN makes the sum NaN.
         let largest = unsafe { largest_number::<T, R>(x) };
@@ -519,7 +519,7 @@ impl<T: Element> LaneFunction<T> for Softmax {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn columns(self, x: &mut [T], _: &[T], width: usize) {
         let largest = column_extreme(Largest, x, width);
         map_columns(x, &largest, width, |x, largest| x - largest);
@@ -537,7 +537,7 @@ struct LogSoftmax;
 impl<T: Element> LaneFunction<T> for LogSoftmax {
     const OF_TWO: bool = false;
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     unsafe fn lane<R: Register<Element = T>>(self, x: &[T], _: &[T], out: &mut [MaybeUninit<T>]) {
         // SAFETY: the processor has the registers. An element that is NaN makes the sum NaN.
         let largest = unsafe { largest_number::<T, R>(x) };
@@ -545,7 +545,7 @@ impl<T: Element> LaneFunction<T> for LogSoftmax {
         map(x, x, out, |x, _| (x - largest) - log_sum);
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn columns(self, x: &mut [T], _: &[T], width: usize) {
         let largest = column_extreme(Largest, x, width);
         map_columns(x, &largest, width, |x, largest| x - largest);
@@ -564,13 +564,13 @@ struct SoftmaxGradient;
 impl<T: Element> LaneFunction<T> for SoftmaxGradient {
     const OF_TWO: bool = true;
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     unsafe fn lane<R: Register<Element = T>>(self, g: &[T], y: &[T], out: &mut [MaybeUninit<T>]) {
         let mean = sum(g, y, |g, y| g * y);
         map(g, y, out, |g, y| y * (g - mean));
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn columns(self, g: &mut [T], y: &[T], width: usize) {
         let means = column_sums(g, y, width, |g, y| g * y);
         map_columns(g, &means, width, |g, mean| g - mean);
@@ -584,13 +584,13 @@ struct LogSoftmaxGradient;
 impl<T: Element> LaneFunction<T> for LogSoftmaxGradient {
     const OF_TWO: bool = true;
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     unsafe fn lane<R: Register<Element = T>>(self, g: &[T], y: &[T], out: &mut [MaybeUninit<T>]) {
         let total = sum(g, g, |g, _| g);
         map(g, y, out, |g, y| g - exp(y) * total);
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn columns(self, g: &mut [T], y: &[T], width: usize) {
         let totals = column_sums(g, g, width, |g, _| g);
         let mut products = copied(y);
@@ -611,7 +611,7 @@ struct CumSum<const REVERSED: bool>;
 impl<T: Element, const REVERSED: bool> LaneFunction<T> for CumSum<REVERSED> {
     const OF_TWO: bool = false;
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     unsafe fn lane<R: Register<Element = T>>(self, x: &[T], _: &[T], out: &mut [MaybeUninit<T>]) {
         let place = |index: usize| if REVERSED { x.len() - 1 - index } else { index };
         let mut before = 0.0;
@@ -631,7 +631,7 @@ impl<T: Element, const REVERSED: bool> LaneFunction<T> for CumSum<REVERSED> {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn columns(self, x: &mut [T], _: &[T], width: usize) {
         let mut sums = [0.0; COLUMNS];
         let add = |x: &mut [T]| {
@@ -655,12 +655,12 @@ struct ProductOfOthers;
 impl<T: Element> LaneFunction<T> for ProductOfOthers {
     const OF_TWO: bool = false;
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     unsafe fn lane<R: Register<Element = T>>(self, x: &[T], _: &[T], out: &mut [MaybeUninit<T>]) {
         product_of_others::of_lane(x, out);
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn columns(self, x: &mut [T], _: &[T], width: usize) {
         let mut before = memory::take(x.len());
         let mut product = [T::one(); COLUMNS];

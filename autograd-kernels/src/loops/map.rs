@@ -41,7 +41,7 @@ pub fn map<T: Copy + Sync, U: Send, D: Dimension>(
 ) -> Array<U, D> {
     map_by(
         x,
-        #[inline(always)]
+        #[cfg_attr(optimized, inline(always))]
         |x| f(x),
     )
 }
@@ -105,7 +105,7 @@ pub fn zip<T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
     zip_by(
         x,
         y,
-        #[inline(always)]
+        #[cfg_attr(optimized, inline(always))]
         |x, y| f(x, y),
     )
 }
@@ -177,22 +177,22 @@ fn zip_apart<T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
 
 /// Returns f of a first number, and of a second one that is always the same. A closure in each place would be another
 /// function, and so would the loops over it.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 fn with_second<T: Copy, U: Copy + Sync, V>(
     f: impl Fn(T, U) -> V + Copy + Sync,
     y: U,
 ) -> impl Fn(T) -> V + Copy + Sync {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     move |x| f(x, y)
 }
 
 /// Returns f of a first number that is always the same, and of a second one.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 fn with_first<T: Copy + Sync, U: Copy, V>(
     f: impl Fn(T, U) -> V + Copy + Sync,
     x: T,
 ) -> impl Fn(U) -> V + Copy + Sync {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     move |y| f(x, y)
 }
 

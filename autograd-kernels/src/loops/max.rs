@@ -37,7 +37,7 @@ impl<'a> Family for Lane<'a> {
 struct OfLane<'a, T>(&'a [T], &'a mut T);
 
 impl<T: Lanes> Kernel<T> for OfLane<'_, T> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     unsafe fn run<R: Register<Element = T>>(self) {
         // SAFETY: the processor has the registers.
         *self.1 = unsafe { lane_extreme::<T, R, _>(Largest, self.0) };
@@ -63,17 +63,17 @@ pub(super) trait Extreme: Copy + Sync {
 pub(super) struct Largest;
 
 impl Extreme for Largest {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn of_none<T: Element>() -> T {
         T::neg_infinity()
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn is_better<T: Element>(x: T, best: T) -> bool {
         x > best
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     unsafe fn better_lanes<R: Register>(best: R, x: R) -> R {
         // SAFETY: as the trait requires.
         unsafe { best.larger(x) }
@@ -84,17 +84,17 @@ impl Extreme for Largest {
 pub(super) struct Smallest;
 
 impl Extreme for Smallest {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn of_none<T: Element>() -> T {
         T::infinity()
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn is_better<T: Element>(x: T, best: T) -> bool {
         x < best
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     unsafe fn better_lanes<R: Register>(best: R, x: R) -> R {
         // SAFETY: as the trait requires.
         unsafe { best.smaller(x) }
@@ -102,13 +102,13 @@ impl Extreme for Smallest {
 }
 
 /// Returns the better of two elements, the best so far if the other is NaN.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 fn better<T: Element, E: Extreme>(best: T, x: T) -> T {
     if E::is_better(x, best) { x } else { best }
 }
 
 /// Returns the better of two elements. No comparison with NaN is true, so NaN stays once it is found.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 fn choose<T: Element, E: Extreme>(best: T, x: T) -> T {
     let better = better::<T, E>(best, x);
     if x.is_nan() { x } else { better }
@@ -118,7 +118,7 @@ fn choose<T: Element, E: Extreme>(best: T, x: T) -> T {
 ///
 /// # Safety
 /// The processor has the registers.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub(super) unsafe fn lane_extreme<T: Element, R: Register<Element = T>, E: Extreme>(
     _: E,
     x: &[T],
@@ -131,7 +131,7 @@ pub(super) unsafe fn lane_extreme<T: Element, R: Register<Element = T>, E: Extre
 ///
 /// # Safety
 /// The processor has the registers.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub(super) unsafe fn largest_number<T: Element, R: Register<Element = T>>(x: &[T]) -> T {
     // SAFETY: as this function requires.
     unsafe { best_of::<T, R, Largest, false>(x) }
@@ -139,7 +139,7 @@ pub(super) unsafe fn largest_number<T: Element, R: Register<Element = T>>(x: &[T
 
 /// Returns the best element of a lane, which is NaN if one is, if that matters. As many elements are compared side by
 /// side in small registers as in large ones: of zeros of both signs, the result is the same.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 unsafe fn best_of<T: Element, R: Register<Element = T>, E: Extreme, const NAN: bool>(x: &[T]) -> T {
     if x.len() < WIDTH {
         let best = x.iter().copied().fold(E::of_none(), better::<T, E>);
@@ -176,7 +176,7 @@ unsafe fn best_of<T: Element, R: Register<Element = T>, E: Extreme, const NAN: b
 ///
 /// # Safety
 /// The processor has the registers, and the lane as many elements as `C` of them.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 unsafe fn side_by_side<
     T: Element,
     R: Register<Element = T>,
@@ -229,7 +229,7 @@ unsafe fn side_by_side<
 }
 
 /// Returns the extreme of each column, of rows of this width.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub(super) fn column_extreme<T: Element, E: Extreme>(_: E, x: &[T], width: usize) -> Row<T> {
     let mut best = [E::of_none::<T>(); COLUMNS];
     for x in x.chunks_exact(width) {
@@ -239,7 +239,7 @@ pub(super) fn column_extreme<T: Element, E: Extreme>(_: E, x: &[T], width: usize
 }
 
 /// Returns the index of the first element that is the extreme: equal to it, or NaN.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub(super) fn first<T: Element>(x: &[T], extreme: T) -> Option<usize> {
     if extreme.is_nan() {
         return x.iter().position(|x| x.is_nan());
@@ -259,7 +259,7 @@ pub(super) fn first<T: Element>(x: &[T], extreme: T) -> Option<usize> {
 }
 
 /// Returns the index of the first element of each column that is the extreme: equal to it, or NaN.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub(super) fn first_of_columns<T: Element>(
     x: &[T],
     extremes: &Row<T>,

@@ -5,9 +5,13 @@
     reason = "a loop is vector code only if all of its body is in it"
 )]
 
-use super::along::{WIDTH, block_sum, sum};
+use super::along::sum;
+#[cfg(optimized)]
+use super::along::{WIDTH, block_sum};
+#[cfg(optimized)]
+use super::wide::SHORT;
+use super::wide::{Loop, compiled};
 use crate::element::Element;
-use crate::loops::wide::{Loop, SHORT, compiled};
 use crate::parallel::{split_mut, worth};
 
 /// The number of elements of a long slice that are added apart, on any thread.
@@ -15,6 +19,7 @@ const PART: usize = 1 << 16;
 
 /// Returns Σ f(x, y) of two slices of one length, added pairwise.
 pub(crate) fn pairwise<T: Element>(x: &[T], y: &[T], f: impl Fn(T, T) -> T + Copy + Sync) -> T {
+    #[cfg(optimized)]
     if x.len() < SHORT {
         return block_sum::<T, WIDTH>(x, y, &f);
     }
@@ -30,7 +35,12 @@ pub(crate) fn pairwise<T: Element>(x: &[T], y: &[T], f: impl Fn(T, T) -> T + Cop
             *sum = of_part(x, y, f);
         }
     });
-    of_part(&sums, &sums, |sum, _| sum)
+    total(&sums)
+}
+
+/// Not generic over the function that was summed, so that there is one for each element type.
+fn total<T: Element>(sums: &[T]) -> T {
+    of_part(sums, sums, |sum, _| sum)
 }
 
 fn of_part<T: Element>(x: &[T], y: &[T], f: impl Fn(T, T) -> T + Copy) -> T {
@@ -52,7 +62,7 @@ struct Part<'a, T, F> {
 }
 
 impl<T: Element, F: Fn(T, T) -> T> Loop for Part<'_, T, F> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn run(self) {
         *self.sum = sum(self.x, self.y, self.f);
     }

@@ -23,7 +23,7 @@ const STEP: usize = 8;
 const LANES: usize = 64;
 
 /// Writes the products of all other elements of a lane.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub(super) fn of_lane<T: Element>(x: &[T], out: &mut [MaybeUninit<T>]) {
     if x.len() <= PART {
         part(x, out, [T::one(); 2]);
@@ -71,7 +71,7 @@ struct Products<'a, T> {
 }
 
 impl<T: Element> Loop for Products<'_, T> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn run(self) {
         for (products, part) in self.products.iter_mut().zip(self.x.chunks(PART)) {
             let mut lanes = [T::one(); LANES];
@@ -98,7 +98,7 @@ struct Parts<'a, T> {
 }
 
 impl<T: Element> Loop for Parts<'_, T> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn run(self) {
         let parts = self.x.chunks(PART).zip(self.others);
         for (out, (x, &others)) in self.out.chunks_mut(PART).zip(parts) {
@@ -108,7 +108,7 @@ impl<T: Element> Loop for Parts<'_, T> {
 }
 
 /// Writes the products of all other elements of a part, where `before` and `after` are those of the other parts.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 fn part<T: Element>(x: &[T], out: &mut [MaybeUninit<T>], [mut before, mut after]: [T; 2]) {
     let (steps, rest) = x.as_chunks::<STEP>();
     let (out_steps, out_rest) = out.as_chunks_mut::<STEP>();

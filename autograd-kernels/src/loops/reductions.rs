@@ -217,7 +217,7 @@ fn lanes_or_parts<T: registers::Lanes>(
 struct OfLane<'a, T, F>(F, &'a [T], &'a mut T);
 
 impl<T: registers::Lanes, F: LaneReduction<T, Result = T>> Kernel<T> for OfLane<'_, T, F> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     unsafe fn run<R: Register<Element = T>>(self) {
         // SAFETY: the processor has the registers.
         *self.2 = unsafe { self.0.lane::<R>(self.1) };
@@ -234,7 +234,7 @@ struct EachLane<'a, 'b, T: Element, F: LaneReduction<T>> {
 }
 
 impl<T: registers::Lanes, F: LaneReduction<T>> Kernel<T> for EachLane<'_, '_, T, F> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     unsafe fn run<R: Register<Element = T>>(self) {
         let Lanes {
             ref elements,
@@ -276,13 +276,13 @@ impl<T: Element, E: Extreme> LaneReduction<T> for OfExtreme<E> {
         E::of_none()
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     unsafe fn lane<R: Register<Element = T>>(self, x: &[T]) -> T {
         // SAFETY: as the trait requires.
         unsafe { lane_extreme::<T, R, E>(self.0, x) }
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn columns(self, x: &mut [T], width: usize, _: usize) -> Row<T> {
         column_extreme(self.0, x, width)
     }
@@ -299,14 +299,14 @@ impl<T: Element, E: Extreme> LaneReduction<T> for First<E> {
         (E::of_none(), 0)
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     unsafe fn lane<R: Register<Element = T>>(self, x: &[T]) -> (T, usize) {
         // SAFETY: as the trait requires.
         let extreme = unsafe { lane_extreme::<T, R, E>(self.0, x) };
         (extreme, first(x, extreme).unwrap_or_default())
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn columns(self, x: &mut [T], width: usize, _: usize) -> [(T, usize); COLUMNS] {
         let extremes = column_extreme(self.0, x, width);
         let indices = first_of_columns(x, &extremes, width);
@@ -324,7 +324,7 @@ impl<T: Element> LaneReduction<T> for Product {
         T::one()
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     unsafe fn lane<R: Register<Element = T>>(self, x: &[T]) -> T {
         // Four arrays: the compiler keeps one of all in memory.
         let [mut a, mut b, mut c, mut d] = [[T::one(); WIDTH]; 4];
@@ -349,7 +349,7 @@ impl<T: Element> LaneReduction<T> for Product {
         in_halves(products, |x, y| x * y)
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn columns(self, x: &mut [T], width: usize, _: usize) -> Row<T> {
         let mut product = [T::one(); COLUMNS];
         for x in x.chunks_exact(width) {
@@ -369,7 +369,7 @@ impl<T: Element> LaneReduction<T> for LogSumExp {
         T::neg_infinity()
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     unsafe fn lane<R: Register<Element = T>>(self, x: &[T]) -> T {
         // SAFETY: as the trait requires.
         let largest = unsafe { lane_extreme::<T, R, _>(Largest, x) };
@@ -379,7 +379,7 @@ impl<T: Element> LaneReduction<T> for LogSumExp {
         largest + ln(sum_of(x, |x| exp(x - largest)))
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn columns(self, x: &mut [T], width: usize, _: usize) -> Row<T> {
         let largest = column_extreme(Largest, x, width);
         map_columns(x, &largest, width, |x, largest| x - largest);
@@ -406,7 +406,7 @@ impl<T: Element> LaneReduction<T> for SquaredDeviations {
         mean_var::<T>(&[]).1
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     unsafe fn lane<R: Register<Element = T>>(self, x: &[T]) -> T {
         let mean = sum(x, x, |x, _| x) / T::from_f64(x.len() as f64);
         if !mean.is_finite() {
@@ -415,7 +415,7 @@ impl<T: Element> LaneReduction<T> for SquaredDeviations {
         sum(x, x, |x, _| (x - mean) * (x - mean))
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn columns(self, x: &mut [T], width: usize, count: usize) -> Row<T> {
         let length = x.len() / width;
         let means = column_sums(x, x, width, |x, _| x).map(|sum| sum / T::from_f64(length as f64));

@@ -5,7 +5,9 @@
     reason = "a loop is compiled for an instruction set if it is inlined into a function that is"
 )]
 
-use super::wide::{Loop, SHORT, widest};
+#[cfg(any(optimized, test))]
+use super::wide::SHORT;
+use super::wide::{Loop, widest};
 use crate::parallel::{parts, split_mut, threads, worth};
 
 /// Arrays of one to four slices of one length, which are changed together: `[&mut [T]; N]`.
@@ -35,10 +37,10 @@ macro_rules! slices {
                 ([$($x.0),+], [$($x.1),+])
             }
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn each<U: Copy>(self, y: &[U], f: &impl Fn([T; $N], U) -> [T; $N]) {
                 // Arguments, so that the compiler can assume that they do not alias: see `Loop`.
-                #[inline(always)]
+                #[cfg_attr(optimized, inline(always))]
                 fn each<T: Copy, U: Copy>(
                     $($x: &mut [T],)+
                     y: &[U],
@@ -66,7 +68,7 @@ slices!(4: a b c d);
 struct ZipSlices<'a, S, U, F>(S, &'a [U], &'a F);
 
 impl<S: Slices, U: Copy, F: Fn(S::Elements, U) -> S::Elements> Loop for ZipSlices<'_, S, U, F> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn run(self) {
         self.0.each(self.1, self.2);
     }
@@ -91,6 +93,7 @@ pub fn zip_slices_in_place<'a, T, U: Copy + Sync, const N: usize>(
         x.each_ref().map(|x| x.len()),
         y.len()
     );
+    #[cfg(optimized)]
     if y.len() < SHORT {
         return x.each(y, &f);
     }

@@ -61,7 +61,7 @@ fn double(x: &mut [f64], logarithms: &mut (f64, f64)) {
 struct OfSlice<'a, T>(&'a mut [T], &'a mut (T, T));
 
 impl<T: Lanes> Kernel<T> for OfSlice<'_, T> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     unsafe fn run<R: Register<Element = T>>(self) {
         let Self(x, logarithms) = self;
         // SAFETY: the processor has the registers. An element that is NaN makes the sum NaN.

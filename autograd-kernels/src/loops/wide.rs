@@ -15,7 +15,8 @@ use crate::parallel::{split_mut, worth};
 #[cfg(all(target_arch = "x86_64", optimized))]
 use crate::registers::has_avx512;
 
-/// The length from which on it pays to choose a loop for the processor.
+/// The length from which on it pays to choose a loop for the processor; one that is shorter is part of its caller, if this
+/// crate is optimized.
 pub(crate) const SHORT: usize = 32;
 
 /// A loop that is inlined into its caller, and so compiled for the caller's instruction set.
@@ -24,7 +25,7 @@ pub(crate) const SHORT: usize = 32;
 /// does not change the others. A loop owns `f`, so that the compiler knows that nothing changes what `f` has captured,
 /// and computes what depends on that alone before the loop: a number in double precision, converted to single in a
 /// loop over single precision, would make it half as wide. A function that cannot be copied is borrowed by a
-/// closure under `#[inline(always)]`; a call of `&f` is a function of the standard library, which may not be inlined.
+/// closure under `#[cfg_attr(optimized, inline(always))]`; a call of `&f` is a function of the standard library, which may not be inlined.
 pub(crate) trait Loop {
     fn run(self);
 }
@@ -33,9 +34,9 @@ pub(crate) trait Loop {
 struct Map<'a, T, U, F>(&'a [T], &'a mut [MaybeUninit<U>], F);
 
 impl<T: Copy, U, F: Fn(T) -> U> Loop for Map<'_, T, U, F> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn run(self) {
-        #[inline(always)]
+        #[cfg_attr(optimized, inline(always))]
         fn each<T: Copy, U>(x: &[T], out: &mut [MaybeUninit<U>], f: &impl Fn(T) -> U) {
             for (out, &x) in out.iter_mut().zip(x) {
                 *out = MaybeUninit::new(f(x));
@@ -49,9 +50,9 @@ impl<T: Copy, U, F: Fn(T) -> U> Loop for Map<'_, T, U, F> {
 struct Zip<'a, T, U, V, F>(&'a [T], &'a [U], &'a mut [MaybeUninit<V>], F);
 
 impl<T: Copy, U: Copy, V, F: Fn(T, U) -> V> Loop for Zip<'_, T, U, V, F> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn run(self) {
-        #[inline(always)]
+        #[cfg_attr(optimized, inline(always))]
         fn each<T: Copy, U: Copy, V>(
             x: &[T],
             y: &[U],
@@ -70,9 +71,9 @@ impl<T: Copy, U: Copy, V, F: Fn(T, U) -> V> Loop for Zip<'_, T, U, V, F> {
 struct MapInPlace<'a, T, F>(&'a mut [T], F);
 
 impl<T: Copy, F: Fn(T) -> T> Loop for MapInPlace<'_, T, F> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn run(self) {
-        #[inline(always)]
+        #[cfg_attr(optimized, inline(always))]
         fn each<T: Copy>(x: &mut [T], f: &impl Fn(T) -> T) {
             for x in x {
                 *x = f(*x);
@@ -86,9 +87,9 @@ impl<T: Copy, F: Fn(T) -> T> Loop for MapInPlace<'_, T, F> {
 struct ZipInPlace<'a, T, U, F>(&'a mut [T], &'a [U], F);
 
 impl<T: Copy, U: Copy, F: Fn(T, U) -> T> Loop for ZipInPlace<'_, T, U, F> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn run(self) {
-        #[inline(always)]
+        #[cfg_attr(optimized, inline(always))]
         fn each<T: Copy, U: Copy>(x: &mut [T], y: &[U], f: &impl Fn(T, U) -> T) {
             for (x, &y) in x.iter_mut().zip(y) {
                 *x = f(*x, y);
@@ -106,6 +107,7 @@ pub(crate) fn map_into<T: Copy + Sync, U: Send>(
     f: impl Fn(T) -> U + Copy + Sync,
 ) {
     assert_eq!(x.len(), out.len(), "one element for each");
+    #[cfg(optimized)]
     if x.len() < SHORT {
         return Map(x, out, f).run();
     }
@@ -118,6 +120,7 @@ pub(crate) fn map_into<T: Copy + Sync, U: Send>(
 #[inline]
 pub(crate) fn map_here<T: Copy, U>(x: &[T], out: &mut [MaybeUninit<U>], f: impl Fn(T) -> U + Copy) {
     assert_eq!(x.len(), out.len(), "one element for each");
+    #[cfg(optimized)]
     if x.len() < SHORT {
         return Map(x, out, f).run();
     }
@@ -136,6 +139,7 @@ pub(crate) fn zip_into<T: Copy + Sync, U: Copy + Sync, V: Send>(
         x.len() == out.len() && y.len() == out.len(),
         "one element for each"
     );
+    #[cfg(optimized)]
     if x.len() < SHORT {
         return Zip(x, y, out, f).run();
     }
@@ -157,6 +161,7 @@ pub(crate) fn zip_here<T: Copy, U: Copy, V>(
         x.len() == out.len() && y.len() == out.len(),
         "one element for each"
     );
+    #[cfg(optimized)]
     if x.len() < SHORT {
         return Zip(x, y, out, f).run();
     }
@@ -166,6 +171,7 @@ pub(crate) fn zip_here<T: Copy, U: Copy, V>(
 /// Replaces each element by `f` of it.
 #[inline]
 pub fn map_in_place<T: Copy + Send + Sync>(x: &mut [T], f: impl Fn(T) -> T + Sync) {
+    #[cfg(optimized)]
     if x.len() < SHORT {
         return MapInPlace(x, &f).run();
     }
@@ -194,7 +200,7 @@ pub fn zip_in_place<T: Copy + Send, U: Copy + Sync>(
     zip_in_place_by(
         x,
         y,
-        #[inline(always)]
+        #[cfg_attr(optimized, inline(always))]
         |x, y| f(x, y),
     );
 }
@@ -213,6 +219,7 @@ fn zip_in_place_by<T: Copy + Send, U: Copy + Sync>(
         x.len(),
         y.len()
     );
+    #[cfg(optimized)]
     if x.len() < SHORT {
         return ZipInPlace(x, y, f).run();
     }
@@ -229,6 +236,7 @@ pub(crate) fn zip_in_place_here<T: Copy, U: Copy>(
     f: impl Fn(T, U) -> T + Copy,
 ) {
     assert_eq!(x.len(), y.len(), "one element for each");
+    #[cfg(optimized)]
     if x.len() < SHORT {
         return ZipInPlace(x, y, f).run();
     }
@@ -236,32 +244,32 @@ pub(crate) fn zip_in_place_here<T: Copy, U: Copy>(
 }
 
 /// Runs a loop with the widest registers that the processor has, in a function of its own.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub(crate) fn compiled(work: impl Loop) {
     compiled_beside::<()>(work);
 }
 
 /// [`compiled`], as code of the module of `F`, a formula.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub(crate) fn compiled_beside<F>(work: impl Loop) {
     <[F; 0]>::compiled(work);
 }
 
 /// Runs a loop with the registers that every processor has, in a function of its own, as code of the module of `F`.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub(crate) fn baseline_beside<F>(work: impl Loop) {
     <[F; 0]>::baseline(work);
 }
 
 /// Runs a loop with the widest registers that the processor has.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub(crate) fn widest(work: impl Loop) {
     widest_beside::<()>(work);
 }
 
 /// [`widest`], as code of the module of `F`, if this crate is compiled for speed: without optimization that would only be
 /// three copies of slow code.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 fn widest_beside<F>(work: impl Loop) {
     #[cfg(all(target_arch = "x86_64", optimized))]
     {
@@ -339,14 +347,14 @@ impl<F> Placed for [F; 0] {
 /// # Safety
 /// All of them were.
 #[expect(unsafe_code, reason = "the block has its argument")]
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub(super) unsafe fn written<T>(out: &mut [MaybeUninit<T>]) -> &mut [T] {
     // SAFETY: as the caller promises; an element has the layout of its `MaybeUninit`.
     unsafe { &mut *(std::ptr::from_mut(out) as *mut [T]) }
 }
 
 /// Returns the sum of the lanes of a vector register, by halves.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub(crate) fn sum_of_lanes<T: Element, const LANES: usize>(mut lanes: [T; LANES]) -> T {
     let mut width = LANES / 2;
     while width > 0 {

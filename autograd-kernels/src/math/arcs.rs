@@ -25,7 +25,7 @@ macro_rules! arcs {
             const BOUNDS: [$float; 2] = [0.414_213_562_373_095_05, 2.414_213_562_373_095];
 
             /// Returns angle + t + rest for a |t| that is not larger than the angle, unless that is 0.
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn sum(angle: ($float, $float), t: $float, rest: $float) -> $float {
                 let sum = angle.0 + t;
                 let lost = (angle.0 - sum) + t;
@@ -33,7 +33,7 @@ macro_rules! arcs {
             }
 
             /// Returns whether a > ½, and the arcsine of a or of √((1 − a)/2) as a number and a correction.
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn parts(a: $float) -> (bool, $float, $float) {
                 let is_large = a > 0.5;
                 let square = if is_large { 0.5 * (1.0 - a) } else { a * a };
@@ -41,14 +41,14 @@ macro_rules! arcs {
                 (is_large, s, s * square * polynomial(square, $asin))
             }
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             pub(in super::super) fn asin(x: $float) -> $float {
                 let (is_large, s, rest) = parts(x.abs());
                 let large = sum(QUARTER, -2.0 * s, -2.0 * rest);
                 (if is_large { large } else { s + rest }).copysign(x)
             }
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             pub(in super::super) fn acos(x: $float) -> $float {
                 let (is_large, s, rest) = parts(x.abs());
                 let is_left = x < 0.0;
@@ -59,7 +59,7 @@ macro_rules! arcs {
                 sum(angle, factor * s, factor * rest)
             }
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             pub(in super::super) fn atan(x: $float) -> $float {
                 let a = x.abs();
                 let (mut above, mut below, mut angle) = (a, 1.0, (0.0, 0.0));
@@ -74,7 +74,7 @@ macro_rules! arcs {
                 sum(angle, t, t * square * polynomial(square, $atan)).copysign(x)
             }
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             pub(in super::super) fn atan2(y: $float, x: $float) -> $float {
                 // Numbers whose sum would overflow are scaled; two infinities are like two ones.
                 let is_huge = x.abs() > 0.25 * $float::MAX || y.abs() > 0.25 * $float::MAX;

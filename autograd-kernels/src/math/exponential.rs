@@ -18,7 +18,7 @@ macro_rules! exponentials {
             use super::polynomial;
 
             /// Returns n, r, and eʳ − 1 − r with the rounding error of r.
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn reduced(x: $float) -> (Whole, $float, $float) {
                 let whole = Whole::nearest(x * std::$float::consts::LOG2_E);
                 let n = whole.number();
@@ -30,7 +30,7 @@ macro_rules! exponentials {
             }
 
             /// Returns eʳ − 1 − r for |r| ≤ ½ ln 2.
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             pub(in super::super) fn exp_tail(r: $float) -> $float {
                 r * r * polynomial(r, $quadratic)
             }
@@ -43,31 +43,31 @@ macro_rules! exponentials {
 
             impl Whole {
                 /// Returns the nearest whole number.
-                #[inline(always)]
+                #[cfg_attr(optimized, inline(always))]
                 pub(in super::super) fn nearest(x: $float) -> Self {
                     Self(x + $magic)
                 }
 
-                #[inline(always)]
+                #[cfg_attr(optimized, inline(always))]
                 pub(in super::super) fn number(self) -> $float {
                     self.0 - $magic
                 }
 
                 /// Returns 2ⁿ, for an n between the smallest exponent and the largest.
-                #[inline(always)]
+                #[cfg_attr(optimized, inline(always))]
                 pub(in super::super) fn power(self) -> $float {
                     self.power_from($bias)
                 }
 
                 /// Returns 2 to the power of n and what `exponent` is above the exponent of 1.
-                #[inline(always)]
+                #[cfg_attr(optimized, inline(always))]
                 fn power_from(self, exponent: $bits) -> $float {
                     let bits = self.0.to_bits() << $digits;
                     $float::from_bits(bits.wrapping_add(exponent << $digits))
                 }
 
                 /// Returns 2ⁿ x, in two steps: 2ⁿ itself may be too large or too small.
-                #[inline(always)]
+                #[cfg_attr(optimized, inline(always))]
                 pub(in super::super) fn scale(self, x: $float) -> $float {
                     // The first step is in the range.
                     let is_small = self.0 < $magic - $small;
@@ -77,13 +77,13 @@ macro_rules! exponentials {
                 }
 
                 /// Returns 2ⁿ x for n ≤ 0, in two steps: 2ⁿ itself may be too small.
-                #[inline(always)]
+                #[cfg_attr(optimized, inline(always))]
                 fn scale_down(self, x: $float) -> $float {
                     x * self.power_from($bias + 64) * TWO_TO_MINUS_64
                 }
             }
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             pub(in super::super) fn exp(x: $float) -> $float {
                 // Comparisons that keep NaN.
                 let x = if x > $overflow { $overflow } else { x };
@@ -93,7 +93,7 @@ macro_rules! exponentials {
             }
 
             /// Returns eˣ for x ≤ 0.
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn exp_of_negative(x: $float) -> $float {
                 let x = if x < $underflow { $underflow } else { x };
                 let (n, r, rest) = reduced(x);
@@ -101,7 +101,7 @@ macro_rules! exponentials {
             }
 
             /// Returns ½ eˣ for x ≥ 0, which is finite for slightly larger x than eˣ.
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             pub(in super::super) fn half_exp(x: $float) -> $float {
                 let limit = $overflow + 1.0;
                 let x = if x > limit { limit } else { x };
@@ -111,7 +111,7 @@ macro_rules! exponentials {
 
             /// Returns 2ⁿ and eʳ, with x + rest = n ln 2 + r, for an x ≤ 0 that ends in zeros, a rest of less than
             /// 0.1, and about their sum divided by ln 2.
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             pub(in super::super) fn exp_of_sum(
                 x: $float,
                 rest: $float,
@@ -122,7 +122,7 @@ macro_rules! exponentials {
                 [n.scale_down(1.0), 1.0 + (r + exp_tail(r))]
             }
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             pub(in super::super) fn exp_m1(x: $float) -> $float {
                 let between = if x > $overflow { $overflow } else { x };
                 let between = if between < $minus_one {
@@ -138,14 +138,14 @@ macro_rules! exponentials {
             }
 
             /// Computes the sigmoid from the smaller exponential, so that the small results on the left are exact.
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             pub(in super::super) fn sigmoid(x: $float) -> $float {
                 let e = exp_of_negative(-x.abs());
                 (if x < 0.0 { e } else { 1.0 }) / (1.0 + e)
             }
 
             /// Computes ln(1 + eˣ) from the smaller exponential e: ln(1 + e) = 2 artanh s, with s = e / (2 + e).
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             pub(in super::super) fn softplus(x: $float) -> $float {
                 let e = exp_of_negative(-x.abs());
                 let s = e / (2.0 + e);
@@ -155,7 +155,7 @@ macro_rules! exponentials {
                 (if x < 0.0 { 0.0 } else { x }) + log
             }
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             pub(in super::super) fn tanh(x: $float) -> $float {
                 let square = x * x;
                 let near = x + x * (square * polynomial(square, $tanh));

@@ -14,14 +14,14 @@ pub(super) mod single {
 
     /// Returns the factors of e^(−c a²), for c of 1 or ½ and a from 0 to where the result is 0: a power of 2, and a
     /// number between ½ and 2. a is cut as in double precision.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn bell(a: f32, c: f32) -> [f32; 2] {
         let z = f32::from_bits(a.to_bits() & !((1 << 12) - 1));
         exp_of_sum(-c * z * z, (z - a) * (c * z + c * a), a * a * (-c * LOG2_E))
     }
 
     /// Returns 1 − Φ(a), divided by e^(−a²/2), and the same times a.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn w(a: f32) -> [f32; 2] {
         let t = 1.0 / (3.28 + a);
         // A polynomial that begins at a = 0, as the result falls fastest there.
@@ -30,7 +30,7 @@ pub(super) mod single {
         [t * w, s * w]
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     pub(in super::super) fn erf(x: f32) -> f32 {
         // From 4 on it is 1. A comparison that keeps NaN.
         let a = if x.abs() > 4.0 { 4.0 } else { x.abs() };
@@ -42,13 +42,13 @@ pub(super) mod single {
     }
 
     /// Returns |x| up to 14.5, from where on the tail is 0.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn up_to_end(x: f32) -> f32 {
         if x.abs() > 14.5 { 14.5 } else { x.abs() }
     }
 
     /// Returns Φ(x) and e^(−x²/2).
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn normal(x: f32) -> (f32, f32) {
         let a = up_to_end(x);
         let ([power, e], [w, _]) = (bell(a, 0.5), w(a));
@@ -56,7 +56,7 @@ pub(super) mod single {
         (if x < 0.0 { tail } else { 1.0 - tail }, bell)
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     pub(in super::super) fn gelu(x: f32) -> f32 {
         let a = up_to_end(x);
         let [power, e] = bell(a, 0.5);
@@ -66,17 +66,17 @@ pub(super) mod single {
         right - power * wa * e
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     pub(in super::super) fn normal_cdf(x: f32) -> f32 {
         normal(x).0
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     pub(in super::super) fn normal_pdf(x: f32) -> f32 {
         normal(x).1 * super::PEAK as f32
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     pub(in super::super) fn gelu_derivative(x: f32) -> f32 {
         let (below, bell) = normal(x);
         below + x * (bell * super::PEAK as f32)
@@ -91,7 +91,7 @@ pub(super) mod double {
     ///
     /// A rounding error of a² would be one of the result, times a². So a is cut to half its digits: z, whose square
     /// is exact, and the rest is small.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn bell(a: f64, c: f64) -> f64 {
         // From where on the result is 0. A comparison that keeps NaN.
         let limit = if c < 1.0 { 38.7 } else { 27.4 };
@@ -103,7 +103,7 @@ pub(super) mod double {
     }
 
     /// Returns w(a) for a ≥ 0.85.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn w(a: f64) -> f64 {
         let t = 1.0 / (1.0 + 0.3 * a);
         let s = t * 2.904_002_501_563_477 - 1.313_946_216_385_240_8;
@@ -113,12 +113,12 @@ pub(super) mod double {
     }
 
     /// Returns erf x for |x| < 0.85.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn small(x: f64) -> f64 {
         x + x * polynomial(x * x, DOUBLE_SMALL)
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     pub(in super::super) fn erf(x: f64) -> f64 {
         let a = x.abs();
         let (near, far) = (small(x), (1.0 - bell(a, 1.0) * w(a)).copysign(x));
@@ -126,7 +126,7 @@ pub(super) mod double {
     }
 
     /// Returns Φ(x) and e^(−x²/2).
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn normal(x: f64) -> (f64, f64) {
         let a = x.abs() * std::f64::consts::FRAC_1_SQRT_2;
         let bell = bell(x.abs(), 0.5);
@@ -135,22 +135,22 @@ pub(super) mod double {
         (if x < 0.0 { tail } else { 1.0 - tail }, bell)
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     pub(in super::super) fn gelu(x: f64) -> f64 {
         x * normal(x).0
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     pub(in super::super) fn normal_cdf(x: f64) -> f64 {
         normal(x).0
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     pub(in super::super) fn normal_pdf(x: f64) -> f64 {
         normal(x).1 * super::PEAK
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     pub(in super::super) fn gelu_derivative(x: f64) -> f64 {
         let (below, bell) = normal(x);
         below + x * (bell * super::PEAK)

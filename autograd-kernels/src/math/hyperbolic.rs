@@ -9,7 +9,7 @@ macro_rules! hyperbolic {
             use super::super::logarithm::$module::ln_1p;
             use super::polynomial;
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             pub(in super::super) fn sinh(x: $float) -> $float {
                 let a = x.abs();
                 let square = x * x;
@@ -19,20 +19,20 @@ macro_rules! hyperbolic {
                 (if a < 1.0 { near } else { far }).copysign(x)
             }
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             pub(in super::super) fn cosh(x: $float) -> $float {
                 let half = half_exp(x.abs());
                 half + 0.25 / half
             }
 
             /// Returns ln(1 + a), or ln 2a for a large number.
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn ln_1p_or_twice(a: $float, is_large: bool) -> $float {
                 let ln_2 = std::$float::consts::LN_2;
                 ln_1p(a) + if is_large { ln_2 } else { 0.0 }
             }
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             pub(in super::super) fn asinh(x: $float) -> $float {
                 let a = x.abs();
                 let is_large = a > $large;
@@ -43,7 +43,7 @@ macro_rules! hyperbolic {
                 ln_1p_or_twice(a, is_large).copysign(x)
             }
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             pub(in super::super) fn acosh(x: $float) -> $float {
                 let is_large = x > $large;
                 let above = x - 1.0;
@@ -52,7 +52,7 @@ macro_rules! hyperbolic {
                 if x < 1.0 { $float::NAN } else { result }
             }
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             pub(in super::super) fn atanh(x: $float) -> $float {
                 let a = x.abs();
                 (0.5 * ln_1p((a + a) / (1.0 - a))).copysign(x)

@@ -31,7 +31,7 @@ macro_rules! logarithms {
             const TERMS: [$float; $terms] = terms!($float, $terms);
 
             /// Returns k and f of a positive x.
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             pub(in super::super) fn parts(x: $float) -> ($float, $float) {
                 // Subnormal numbers are scaled first.
                 let is_tiny = x < $float::MIN_POSITIVE;
@@ -45,7 +45,7 @@ macro_rules! logarithms {
                 (k, $float::from_bits(mantissa) - 1.0)
             }
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             pub(in super::super) fn ln(x: $float) -> $float {
                 let (k, f) = parts(x);
                 let s = f / (2.0 + f);
@@ -63,7 +63,7 @@ macro_rules! logarithms {
                 }
             }
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             pub(in super::super) fn ln_1p(x: $float) -> $float {
                 // What 1 + x loses in rounding, d, is added: ln(u + d) = ln u + d/u, up to rounding.
                 let u = 1.0 + x;

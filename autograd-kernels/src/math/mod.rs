@@ -47,7 +47,7 @@ impl Family for Number {
 macro_rules! functions {
     ($($(#[$docs:meta])* $name:ident = $module:ident;)*) => {$(
         $(#[$docs])*
-        #[inline(always)]
+        #[cfg_attr(optimized, inline(always))]
         pub fn $name<T: Element>(x: T) -> T {
             // The element type is known at compile time.
             let result = match T::into_any::<Number>(x) {
@@ -70,7 +70,7 @@ impl Family for Pair {
 macro_rules! functions_of_two {
     ($($(#[$docs:meta])* $name:ident($x:ident, $y:ident) = $module:ident;)*) => {$(
         $(#[$docs])*
-        #[inline(always)]
+        #[cfg_attr(optimized, inline(always))]
         pub fn $name<T: Element>($x: T, $y: T) -> T {
             let result = match T::into_any::<Pair>(($x, $y)) {
                 Any::F32((x, y)) => Any::F32($module::single::$name(x, y)),

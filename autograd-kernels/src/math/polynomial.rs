@@ -4,7 +4,7 @@ use crate::element::Element;
 
 /// Returns c₀ + c₁x + c₂x² + … of at most 16 coefficients, four summands at a time: one after the other, each would wait
 /// for the one before it. Written without a loop, which the compiler might leave in that of the caller.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub(super) fn polynomial<T: Element, const N: usize>(x: T, coefficients: [T; N]) -> T {
     const { assert!(0 < N && N <= 16, "four times four summands") };
     let square = x * x;
@@ -29,7 +29,7 @@ pub(super) fn polynomial<T: Element, const N: usize>(x: T, coefficients: [T; N])
 
 /// Returns c₀ + c₁x + c₂x² + …, two summands at a time, one pair after the other: takes a product less than
 /// [`polynomial`], and has smaller errors where the signs of the summands alternate, but waits longer.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub(super) fn polynomial_of_pairs<T: Element, const N: usize>(
     x: T,
     coefficients: [[T; 2]; N],
@@ -40,7 +40,7 @@ pub(super) fn polynomial_of_pairs<T: Element, const N: usize>(
 }
 
 /// Returns up to four summands of a polynomial, from a coefficient on, without that power of x.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 fn four<T: Element, const N: usize, const FIRST: usize>([x, square]: [T; 2], c: [T; N]) -> T {
     match const { N.saturating_sub(FIRST) } {
         0 => T::zero(),

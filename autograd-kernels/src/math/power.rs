@@ -6,7 +6,7 @@
 use super::polynomial::polynomial;
 
 /// Returns whether a ≥ 0 is a whole number. Adding 2⁵² leaves no digits behind the point.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 fn is_whole(a: f64) -> bool {
     const LAST: f64 = 4_503_599_627_370_496.0;
     a >= LAST || (a + LAST) - LAST == a
@@ -59,7 +59,7 @@ pub(super) mod single {
     use super::super::logarithm::double::parts;
     use super::{EXP_SINGLE, LOG_SINGLE, is_whole, polynomial};
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     pub(in super::super) fn powf(x: f32, p: f32) -> f32 {
         let (k, f) = parts(f64::from(x.abs()));
         let s = f / (2.0 + f);
@@ -93,13 +93,13 @@ pub(super) mod double {
     const LN_2_PARTS: (f64, f64) = (0.693_147_167_563_438_4, 1.299_650_689_388_988_9e-8);
 
     /// Returns the first 26 digits.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn cut(x: f64) -> f64 {
         f64::from_bits(x.to_bits() & !((1 << 27) - 1))
     }
 
     /// Returns log₂ a in two parts, for a positive a.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn log2(a: f64) -> (f64, f64) {
         let (k, f) = parts(a);
         // s = f / (2 + f), in two parts.
@@ -124,7 +124,7 @@ pub(super) mod double {
         (result, scaled_low - ((result - k) - scaled))
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     pub(in super::super) fn powf(x: f64, p: f64) -> f64 {
         let (log, log_low) = log2(x.abs());
         // Powers beyond are 0 or infinite as these are.

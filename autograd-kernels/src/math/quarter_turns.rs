@@ -15,14 +15,14 @@ const LOW_HALF: u64 = 0xffff_ffff;
 const QUADRANT: u32 = 62;
 
 /// Returns 64 binary digits, from the digit `shift` of `high` on.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 const fn window(high: u64, next: u64, shift: u64) -> u64 {
     // In two steps: a shift by 64 is not defined.
     (high << shift) | ((next >> 1) >> (63 - shift))
 }
 
 /// Returns the nearest whole number of quarter turns, of which the lowest two digits count, and the rest.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 fn rounded(turns: u64) -> (u64, i64) {
     let lifted = turns.wrapping_add(1 << (QUADRANT - 1));
     let rest = (lifted & ((1 << QUADRANT) - 1)).cast_signed() - (1 << (QUADRANT - 1));
@@ -44,7 +44,7 @@ pub(super) mod single {
     const UNIT: f64 = 3.406_121_580_086_554_5e-19;
 
     /// Returns n, r and its correction, for x ≥ 0.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     #[expect(
         clippy::cast_precision_loss,
         reason = "the rounding error is far below that of single precision"
@@ -134,14 +134,14 @@ pub(super) mod double {
     const ROUND: f64 = 1.5 / f64::EPSILON;
 
     /// Returns n, r and its correction, for x ≥ 0.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     pub(in super::super) fn reduced(x: f64) -> (u64, f64, f64) {
         if x <= NEAR { near(x) } else { far(x) }
     }
 
     /// Returns n, r and its correction, for 0 ≤ x ≤ [`NEAR`]. Next to no multiple of π/2 is r less than 2⁻⁶¹, and
     /// the error is less than 2⁻¹¹⁵.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     pub(in super::super) fn near(x: f64) -> (u64, f64, f64) {
         let lifted = x * std::f64::consts::FRAC_2_PI + ROUND;
         let n = lifted - ROUND;
@@ -153,7 +153,7 @@ pub(super) mod double {
     }
 
     /// Returns n, r and its correction, for x > [`NEAR`].
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn far(x: f64) -> (u64, f64, f64) {
         let bits = x.to_bits();
         // The binary exponent + 1, which is positive: where the window begins.
@@ -171,7 +171,7 @@ pub(super) mod double {
     }
 
     /// Returns the first 128 digits of the product of a mantissa and 112 + 64 digits, modulo 4, to some hundred units.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn product(mantissa: u64, first: u64, second: u64, third: u64) -> (u64, u64) {
         let whole = mantissa.wrapping_mul(first);
         // Products of halves, for which processors have vector instructions.
@@ -191,7 +191,7 @@ pub(super) mod double {
     }
 
     /// Returns π/2 · 2⁻⁶² times `rest`, whose next 64 digits are `low`, as a number and a correction.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     #[expect(
         clippy::cast_precision_loss,
         reason = "the first has 53 digits; more than that of the second do not count"

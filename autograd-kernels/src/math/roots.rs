@@ -14,7 +14,7 @@ macro_rules! roots {
 
             /// Computes the root of a mantissa and improves it, after Halley. The first root is cut, so that its
             /// square is exact.
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             pub(in super::super) fn cbrt(x: $float) -> $float {
                 let (k, f) = parts(x.abs());
                 let third = Whole::nearest(k * (1.0 / 3.0));
@@ -36,7 +36,7 @@ macro_rules! roots {
                 if is_own { x } else { result.copysign(x) }
             }
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             pub(in super::super) fn hypot(x: $float, y: $float) -> $float {
                 let (x, y) = (x.abs(), y.abs());
                 let larger = if x < y { y } else { x };

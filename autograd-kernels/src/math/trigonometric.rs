@@ -16,7 +16,7 @@ macro_rules! trigonometric {
             const SIGN: $bits = 1 << ($bits::BITS - 1);
 
             /// Returns the sine and the cosine of `r + low`.
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn sine_and_cosine(r: $float, low: $float) -> ($float, $float) {
                 let square = r * r;
                 let half = 0.5 * square;
@@ -28,7 +28,7 @@ macro_rules! trigonometric {
             }
 
             /// Returns the sine of n quarter turns more than `r + low`, times the sign.
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn turned(n: $bits, r: $float, low: $float, sign: $bits) -> $float {
                 let (sine, cosine) = sine_and_cosine(r, low);
                 let result = if n & 1 == 0 { sine } else { cosine };
@@ -36,20 +36,20 @@ macro_rules! trigonometric {
                 $float::from_bits(result.to_bits() ^ flip ^ sign)
             }
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             pub(crate) fn sin(x: $float) -> $float {
                 let (n, r, low) = reduced(x.abs());
                 let result = turned(n, r, low, x.to_bits() & SIGN);
                 finite(x, result)
             }
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             pub(crate) fn cos(x: $float) -> $float {
                 let (n, r, low) = reduced(x.abs());
                 finite(x, turned(n + 1, r, low, 0))
             }
 
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             pub(crate) fn tan(x: $float) -> $float {
                 let (n, r, low) = reduced(x.abs());
                 let square = r * r;
@@ -66,7 +66,7 @@ macro_rules! trigonometric {
             }
 
             /// Returns the result for a finite x, else NaN.
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn finite(x: $float, result: $float) -> $float {
                 if x.abs() < $float::INFINITY {
                     result

@@ -68,9 +68,9 @@ struct Choice<'a, T> {
 }
 
 impl<T: Element> Loop for Choice<'_, T> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn run(self) {
-        #[inline(always)]
+        #[cfg_attr(optimized, inline(always))]
         fn each<T: Element>(
             x: &[T],
             out: &mut [MaybeUninit<T>],
@@ -96,7 +96,7 @@ impl<T: Element> Loop for Choice<'_, T> {
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Returns the random number that `SplitMix64` makes of its state.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 fn splitmix64(state: u64) -> u64 {
     let state = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let state = (state ^ state >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);

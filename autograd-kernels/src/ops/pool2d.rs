@@ -145,7 +145,7 @@ struct Maxima<'a, T> {
 }
 
 impl<T: Element> Loop for Maxima<'_, T> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn run(self) {
         let (height, width) = (self.x.len() / self.width, self.width);
         let (stride, padding) = (self.windows.stride[1], self.windows.padding[1]);
@@ -307,7 +307,7 @@ struct Means<'a, T> {
 }
 
 impl<T: Element> Loop for Means<'_, T> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn run(self) {
         let width = self.columns.len();
         for (line, means) in self.out.chunks_exact_mut(self.across).enumerate() {
@@ -340,7 +340,7 @@ struct Shares<'a, T> {
 }
 
 impl<T: Element> Loop for Shares<'_, T> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn run(self) {
         let width = self.columns.len();
         let height = self.image.len() / width;
@@ -365,7 +365,7 @@ impl<T: Element> Loop for Shares<'_, T> {
 }
 
 /// Adds numbers to others.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 fn add<'a, T: Element>(
     to: impl IntoIterator<Item = &'a mut T>,
     numbers: impl Iterator<Item = &'a T>,

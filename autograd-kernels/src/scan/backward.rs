@@ -70,7 +70,7 @@ pub(super) struct AllOf<const S: usize, const X: usize, const STEPS: bool, const
 impl<const S: usize, const X: usize, const STEPS: bool, const SHARED: bool> Variables
     for AllOf<S, X, STEPS, SHARED>
 {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn place(input: usize) -> Option<usize> {
         let is_variable = input < S || if input < S + X { STEPS } else { SHARED };
         if is_variable { Some(input) } else { None }
@@ -115,7 +115,7 @@ where
     D: Order,
     V: Variables,
 {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn run(self) {
         let Self { formula, run, .. } = self;
         let lanes = run.lanes;
@@ -220,7 +220,7 @@ where
 {
     /// Writes the derivatives with respect to `N` variables. The adjoints are replaced where they are: a lane reads its own
     /// before it writes them.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn each<V: Variables, const N: usize, const S: usize, const X: usize>(
         &self,
         sums: &mut Derivatives<T, D, I, S>,
@@ -277,7 +277,7 @@ where
     }
 
     /// Computes Σₖ gₖ ∂fₖ with respect to the variables, by dual numbers.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn dual<V: Variables, const N: usize>(
         &self,
         entries: &F::Entries,
@@ -311,7 +311,7 @@ where
 }
 
 /// Returns the component `of_sum` of Σₖ gₖ ∂fₖ, along one variable.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 fn contracted<B: Real, D: Order, const N: usize, const O: usize>(
     computed: &[D::Of<Dual<B, N>>; O],
     gradients: &[D::Of<B>; O],

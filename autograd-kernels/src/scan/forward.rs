@@ -71,7 +71,7 @@ where
     F: Formula<I, O>,
     D: Order,
 {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn run(self) {
         let Self { formula, run, .. } = self;
         let lanes = run.lanes;
@@ -148,7 +148,7 @@ where
     F: Formula<I, O>,
     D: Order,
 {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn each<const OUTPUTS: bool>(&mut self, places: impl Iterator<Item = Place>) {
         let zero = Dual::<T::Number, 0>::constant(T::Number::from(0.0));
         for at in places {

@@ -23,14 +23,14 @@ pub(super) struct Lanes {
 
 impl Lanes {
     /// Returns the places of the lanes.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     pub(super) fn places(self) -> impl Iterator<Item = Place> {
         assert!(self.padded <= BLOCK, "a block");
         (0..self.padded).map(Place)
     }
 
     /// Returns the places of the lanes of each recording.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     pub(super) fn parts(self) -> impl Iterator<Item = Range<usize>> {
         let parts = (0..self.padded).step_by(WIDTH);
         parts.map(move |first| first..self.padded.min(first + WIDTH))
@@ -44,7 +44,7 @@ impl Lanes {
     }
 
     /// Copies a block to a row of a result.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     pub(super) fn copy<T: Copy>(self, block: &Block<T>, rows: &mut Rows<'_, T>, row: usize) {
         if self.length == 1 {
             // Alone, it would take longer to find out how its row is laid out.
@@ -69,7 +69,7 @@ impl Lanes {
 }
 
 /// Copies the lanes of a block: of one, without a call.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub(super) fn copy_lanes<T: Copy>(lanes: &[T], row: &mut [T]) {
     match (lanes, &mut *row) {
         ([lane], [element]) => *element = *lane,
@@ -78,20 +78,20 @@ pub(super) fn copy_lanes<T: Copy>(lanes: &[T], row: &mut [T]) {
 }
 
 /// The elements of a block, as a loop reads them.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub(super) fn block<T: Copy>(blocks: &[T], index: usize) -> &[T; BLOCK] {
     // INVARIANT: `run` makes whole blocks.
     blocks[index * BLOCK..].first_chunk().expect("a block")
 }
 
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub(super) fn block_mut<T: Copy>(blocks: &mut [T], index: usize) -> &mut [T; BLOCK] {
     // INVARIANT: `run` makes whole blocks.
     blocks[index * BLOCK..].first_chunk_mut().expect("a block")
 }
 
 /// Replaces an element of a block.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub(super) fn replace<T>(block: &mut [T; BLOCK], at: Place, element: T) {
     // SAFETY: places are less than the length of a block.
     #[expect(unsafe_code, reason = "see `Input`")]

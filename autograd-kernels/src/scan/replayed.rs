@@ -25,7 +25,7 @@ pub(super) fn forward<T: Element>(
 struct ForwardWork<'r, 'a, 'b, T>(&'r dyn Replayed<T>, ScanCounts, Forward<'a, 'b, T>);
 
 impl<T: Element> Loop for ForwardWork<'_, '_, '_, T> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn run(self) {
         let Self(formula, counts, run) = self;
         let states = counts.states;
@@ -95,7 +95,7 @@ struct BackwardWork<'r, 'a, 'b, T>(
 );
 
 impl<T: Element> Loop for BackwardWork<'_, '_, '_, T> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn run(self) {
         let Self(formula, counts, wanted, run) = self;
         let (states, inputs) = (counts.states, counts.inputs());
@@ -214,7 +214,7 @@ impl<T: Element> Again<'_, T> {
     }
 
     /// Runs the steps, of these inputs and the states before the first.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn run(
         &mut self,
         formula: &dyn Replayed<T>,
@@ -249,7 +249,7 @@ impl<T: Element> Again<'_, T> {
 }
 
 /// Reads some lanes of a row. After the last lane it is repeated, which takes the branches that it takes.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 fn load<T: Element>(
     stream: Stream<'_, T>,
     index: usize,
@@ -262,7 +262,7 @@ fn load<T: Element>(
     }
 }
 
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 fn fill<T: Element>(to: &mut [T; WIDTH], lanes: &[T]) {
     if let Some(whole) = lanes.first_chunk() {
         // Of a length that the compiler knows.
@@ -275,7 +275,7 @@ fn fill<T: Element>(to: &mut [T; WIDTH], lanes: &[T]) {
 }
 
 /// Copies the first lanes, as many as there is room for.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 fn store<T: Element>(to: &mut [T], lanes: &[T; WIDTH]) {
     if let Some(whole) = to.first_chunk_mut() {
         // Of a length that the compiler knows.
@@ -292,7 +292,7 @@ fn store_some<T: Element>(to: &mut [T], lanes: &[T; WIDTH]) {
 }
 
 /// Writes the lanes of a row that there are.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 fn write<T: Element>(
     rows: &mut Rows<'_, T>,
     step: usize,

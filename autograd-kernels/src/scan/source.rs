@@ -33,13 +33,13 @@ impl<'a, T> Stream<'a, T> {
     }
 
     /// Returns the `length` elements of a row.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     pub(super) fn row(self, index: usize, length: usize) -> &'a [T] {
         &self.elements[self.start(index)..][..length]
     }
 
     /// Returns the element of all lanes of a row, if it is repeated.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     pub(super) fn repeated(self, index: usize) -> Option<T>
     where
         T: Copy,
@@ -47,7 +47,7 @@ impl<'a, T> Stream<'a, T> {
         self.is_repeated.then(|| self.elements[self.start(index)])
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn start(self, index: usize) -> usize {
         let offset = self.stride * index.cast_signed();
         self.first.wrapping_add_signed(offset)

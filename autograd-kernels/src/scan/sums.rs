@@ -5,7 +5,7 @@ use crate::elementwise::recorded::{Row, WIDTH};
 
 /// Returns the sums of the first lanes of at most so many rows as there are lanes in one, by halves. Rows hold lanes of
 /// several of them, after the last addition one of each; `halves` is room for them.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub(super) fn sums_of_rows<'a, T: Element>(
     mut rows: impl Iterator<Item = &'a [T; WIDTH]>,
     length: usize,
@@ -37,7 +37,7 @@ fn first_lanes<T: Element>(mut lanes: [T; WIDTH], length: usize) -> [T; WIDTH] {
 }
 
 /// Makes one row of two each.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 fn folded_in_pairs<T: Element, const HALF: usize>(
     rows: &mut [Row<T>; WIDTH / 2],
     count: &mut usize,
@@ -51,7 +51,7 @@ fn folded_in_pairs<T: Element, const HALF: usize>(
 }
 
 /// Adds lanes that are `HALF` apart, of groups of twice as many: those of the first row, then those of the second.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 fn folded<T: Element, const HALF: usize>(first: &[T; WIDTH], second: &[T; WIDTH]) -> Row<T> {
     let (mut x, mut y) = (Row([T::zero(); WIDTH]), Row([T::zero(); WIDTH]));
     for (half, row) in [first, second].into_iter().enumerate() {

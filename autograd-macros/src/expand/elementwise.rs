@@ -47,11 +47,12 @@ pub(super) fn formula(
     let clause = formula.generics.make_where_clause();
     clause.predicates.push(parse_quote!(#mixes));
     let docs = docs::formula(free, !elementwise.replaced.is_empty());
+    let inline = compiler::inline();
     let formula = if elementwise.replaced.is_empty() {
         quote! {
             #docs
             #(#attrs)*
-            #[inline(always)]
+            #inline
             #vis #formula #body
         }
     } else {
@@ -70,7 +71,7 @@ pub(super) fn formula(
 
             #(#attrs)*
             #[doc(hidden)]
-            #[inline(always)]
+            #inline
             #formula #body
         }
     };
@@ -188,10 +189,11 @@ fn gradient(
             }
         };
     }
+    let inline = compiler::inline();
     quote! {
         #[doc(hidden)]
         #[allow(unused_parens)]
-        #[inline(always)]
+        #inline
         fn #name<#number: #root::Real>(#(#parameters),*) -> #returned
         where
             ::core::primitive::f64: #root::Literal<#number>,
@@ -265,6 +267,7 @@ pub(super) fn loops(
         .reversed
         .as_ref()
         .map(|of| reversed::derivatives(of, elementwise, p));
+    let inline = compiler::inline();
     quote! {
         #assertion
 
@@ -276,7 +279,7 @@ pub(super) fn loops(
             #sides
             #of_loops
 
-            #[inline(always)]
+            #inline
             fn at<#real: #p::Real>(
                 &self,
                 #entries: &Self::Entries,
@@ -337,11 +340,12 @@ fn lists_of_items(inputs: &Items<'_>, outputs: &Items<'_>, p: &TokenStream) -> O
 
 /// Generates the entries of a block of elements, one of each list that has one for each element.
 fn entries_of(elementwise: &Elementwise, p: &TokenStream) -> TokenStream {
+    let inline = compiler::inline();
     if elementwise.entries.is_empty() {
         return quote! {
             type Entries = ();
 
-            #[inline(always)]
+            #inline
             fn entries(&self, _: #p::Elements) {}
         };
     }
@@ -357,7 +361,7 @@ fn entries_of(elementwise: &Elementwise, p: &TokenStream) -> TokenStream {
     quote! {
         type Entries = (#(#types,)*);
 
-        #[inline(always)]
+        #inline
         fn entries(&self, #elements: #p::Elements) -> Self::Entries {
             (#(#blocks,)*)
         }
@@ -492,6 +496,7 @@ fn gradients_formula(
     let of_loops = of_loops(elementwise, p);
     let elements = local("elements");
     let note = local("note");
+    let inline = compiler::inline();
     let list = list_values(
         elementwise,
         &quote!(#p::Formula::list_values(&self.0, #note);),
@@ -505,12 +510,12 @@ fn gradients_formula(
             #items
             #of_loops
 
-            #[inline(always)]
+            #inline
             fn entries(&self, #elements: #p::Elements) -> Self::Entries {
                 #p::Formula::entries(&self.0, #elements)
             }
 
-            #[inline(always)]
+            #inline
             #[allow(unused_variables)]
             fn at<#real: #p::Real>(
                 &self,

@@ -8,6 +8,7 @@ use super::elementwise::{self, blocks};
 use super::items::Items;
 use super::tokens::{local, number};
 use super::values::{formula_name, of_note};
+use crate::compiler;
 use crate::model::{Definition, Elementwise, FunctionModel, Pairs, Reduce, Side};
 use crate::spell::at;
 
@@ -121,6 +122,7 @@ pub(super) fn weights(
     let sides = sides(pairs, p);
     let of_loops = elementwise::of_loops(elementwise, p);
     let of_note = of_note();
+    let inline = compiler::inline();
     Some(quote! {
         struct #name(#formula);
 
@@ -132,12 +134,12 @@ pub(super) fn weights(
             const IS_SUMMED: ::core::primitive::bool = true;
             #of_loops
 
-            #[inline(always)]
+            #inline
             fn entries(&self, #elements: #p::Elements) -> Self::Entries {
                 #p::Formula::entries(&self.0, #elements)
             }
 
-            #[inline(always)]
+            #inline
             fn at<#real: #p::Real>(
                 &self,
                 #entries: &Self::Entries,

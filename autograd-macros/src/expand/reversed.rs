@@ -7,6 +7,7 @@ use syn::{BinOp, Ident};
 
 use super::tokens::{local, number};
 use super::values::{block_of_entries, value};
+use crate::compiler;
 use crate::model::{Condition, Elementwise, Operand, Operation, Reversed};
 use crate::spell::{has_word, numbered};
 
@@ -86,10 +87,11 @@ pub(super) fn derivatives(
     });
     let returned = outputs.iter().map(|output| numbered(*output));
     let (count, of_outputs) = (number(*inputs), number(outputs.len()));
+    let inline = compiler::inline();
     quote! {
         const IS_REVERSED: ::core::primitive::bool = true;
 
-        #[inline(always)]
+        #inline
         fn pulled_back<#real: #p::Real>(
             &self,
             #entries: &Self::Entries,

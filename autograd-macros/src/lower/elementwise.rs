@@ -10,6 +10,7 @@ use super::reversed::reversed;
 use super::unrolled::unrolled;
 use super::written_out::style;
 use super::{ShortArguments, closures, short};
+use crate::compiler;
 use crate::model::{Elementwise, FunctionKind, Row, Style};
 use crate::parse::{Function, ImplBlock, is_ours};
 use crate::spell::{at, has_word, placed, private};
@@ -43,7 +44,9 @@ pub(crate) fn block(
         elementwise.style = style(&free.body.stream(), &elementwise);
     }
     write_out(&mut free.body, &mut elementwise);
-    free.body = closures::inlined(free.body);
+    if compiler::optimizes() {
+        free.body = closures::inlined(free.body);
+    }
     let kind = FunctionKind::Elementwise(Box::new(free), Box::new(elementwise));
     (block, kind)
 }

@@ -119,9 +119,9 @@ fn two<T: Element, F: OfTwo, const X: bool, const Y: bool>(operands: Operands<'_
 struct One<'a, T, F, const N: usize>(Operands<'a, T>, PhantomData<F>);
 
 impl<T: Element, F: OfOne, const N: usize> Loop for One<'_, T, F, N> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn run(self) {
-        #[inline(always)]
+        #[cfg_attr(optimized, inline(always))]
         fn each<T: Element, F: OfOne, const N: usize>(
             x: &Row<T>,
             value: &mut Row<T>,
@@ -161,9 +161,9 @@ impl<T: Element, F: OfOne, const N: usize> Loop for One<'_, T, F, N> {
 struct Two<'a, T, F, const X: bool, const Y: bool>(Operands<'a, T>, PhantomData<F>);
 
 impl<T: Element, F: OfTwo, const X: bool, const Y: bool> Loop for Two<'_, T, F, X, Y> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn run(self) {
-        #[inline(always)]
+        #[cfg_attr(optimized, inline(always))]
         fn each<T: Element, F: OfTwo, const X: bool, const Y: bool>(
             x: &Row<T>,
             y: &Row<T>,

@@ -61,7 +61,7 @@ macro_rules! functions {
             impl OfOne for Named {
                 const SLOPE: Slope = Slope::$slope;
 
-                #[inline(always)]
+                #[cfg_attr(optimized, inline(always))]
                 fn at<R: Real>(x: R, _parameter: i32) -> R {
                     x.$name()
                 }
@@ -153,7 +153,7 @@ macro_rules! of_two {
         struct $Name;
 
         impl OfTwo for $Name {
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn at<R: Real>($x: R, $y: R) -> R {
                 $value
             }
@@ -281,7 +281,7 @@ impl<T: Element> Real for Recorded<T> {
         struct Power;
 
         impl OfOne for Power {
-            #[inline(always)]
+            #[cfg_attr(optimized, inline(always))]
             fn at<R: Real>(x: R, parameter: i32) -> R {
                 x.powi(parameter)
             }

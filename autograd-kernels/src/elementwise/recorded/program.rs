@@ -346,7 +346,7 @@ struct Run<'a, T> {
 }
 
 impl<T: Element> Loop for Run<'_, T> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn run(self) {
         for instruction in &self.program.instructions {
             let (rows, results) = self.rows.split_at_mut(instruction.results.start);
@@ -391,14 +391,14 @@ impl<T: Element> Loop for Run<'_, T> {
     }
 }
 
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 fn each<T: Element>([x, y]: [&Row<T>; 2], result: &mut Row<T>, f: impl Fn(T, T) -> T) {
     for lane in 0..WIDTH {
         result.0[lane] = f(x.0[lane], y.0[lane]);
     }
 }
 
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 fn of_two<T: Element>(
     rows: &[Row<T>],
     operands: &[u32],
@@ -411,7 +411,7 @@ fn of_two<T: Element>(
     }
 }
 
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub(super) fn pulled<T: Element>(gradient: T, slope: T) -> T {
     let product = gradient * slope;
     if gradient == T::zero() {
@@ -421,7 +421,7 @@ pub(super) fn pulled<T: Element>(gradient: T, slope: T) -> T {
     }
 }
 
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 fn sum_of_pulled<T: Element>(rows: &[Row<T>], first: u32, terms: &[[u32; 2]], sum: &mut Row<T>) {
     let mut sums = rows[first as usize].0;
     for [gradient, slope] in terms {
@@ -433,7 +433,7 @@ fn sum_of_pulled<T: Element>(rows: &[Row<T>], first: u32, terms: &[[u32; 2]], su
     sum.0 = sums;
 }
 
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 fn sum_of_all<T: Element>(rows: &[Row<T>], operands: &[u32], sum: &mut Row<T>) {
     let [first, terms @ ..] = operands else {
         return;
@@ -448,7 +448,7 @@ fn sum_of_all<T: Element>(rows: &[Row<T>], operands: &[u32], sum: &mut Row<T>) {
     sum.0 = sums;
 }
 
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 fn sum_of_products<T: Element>(rows: &[Row<T>], operands: &[u32], sum: &mut Row<T>) {
     let lanes = |operand: u32| &rows[operand as usize].0;
     let (mut sums, terms) = match operands {

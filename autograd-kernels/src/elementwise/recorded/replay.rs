@@ -127,13 +127,13 @@ impl<T: Element> Replay<T> {
     }
 
     /// Returns an input, to write it.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     pub(crate) fn input(&mut self, index: usize) -> &mut [T; WIDTH] {
         &mut self.rows[index].0
     }
 
     /// Writes the inputs from `first` on.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     pub(crate) fn write(&mut self, first: usize, rows: &[Row<T>]) {
         self.rows[first..][..rows.len()].copy_from_slice(rows);
     }
@@ -142,7 +142,7 @@ impl<T: Element> Replay<T> {
     ///
     /// # Panics
     /// If it is not wanted, or was not computed.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     pub(crate) fn result(&self, index: usize) -> &[T; WIDTH] {
         if self.is_apart {
             return &self.apart[index].0;
@@ -153,7 +153,7 @@ impl<T: Element> Replay<T> {
     }
 
     /// Returns the rows of the results of the course that all lanes took; none of what was not run.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn results(&self) -> &[Option<usize>] {
         match &self.active {
             Some(program) => &program.courses[self.course].results,
@@ -162,7 +162,7 @@ impl<T: Element> Replay<T> {
     }
 
     /// Makes the first results the inputs from `to` on.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     pub(crate) fn carry(&mut self, count: usize, to: usize) {
         if !self.is_apart {
             let Some(program) = &self.active else {
@@ -192,7 +192,7 @@ impl<T: Element> Replay<T> {
     }
 
     /// Computes the results.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     pub(crate) fn run(&mut self, formula: &dyn Replayed<T>) {
         self.is_apart = !self.is_replayed(formula);
         if self.is_apart && !self.is_replayed_in_courses(formula) {
@@ -234,7 +234,7 @@ impl<T: Element> Replay<T> {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn is_replayed(&mut self, formula: &dyn Replayed<T>) -> bool {
         match self.taken() {
             Some(Taken::One(course)) => {
@@ -378,7 +378,7 @@ impl<T: Element> Replay<T> {
     }
 
     /// Replays the program that is active, if there is one.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn taken(&mut self) -> Option<Taken> {
         if self.undivided == UNDIVIDED {
             self.leave_merged();

@@ -102,7 +102,7 @@ pub(super) enum Comparison {
 }
 
 impl Comparison {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     pub(super) fn holds<T: PartialOrd>(self, x: T, y: T) -> bool {
         match self {
             Self::Less => x < y,

@@ -131,7 +131,7 @@ impl<T: Element> Product<T> {
 ///
 /// # Safety
 /// There must be one.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub(super) unsafe fn at<T>(
     start: *const T,
     i: usize,
@@ -146,7 +146,7 @@ pub(super) unsafe fn at<T>(
 ///
 /// # Safety
 /// There must be one.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub(super) unsafe fn at_mut<T>(
     start: *mut T,
     i: usize,

@@ -75,7 +75,7 @@ pub(super) unsafe fn product<T: Lanes>(product: &Product<T>) {
 }
 
 /// Computes all rows of C in the columns of a panel, which is `V` registers wide.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 unsafe fn tiles<T: Lanes, const V: usize>(product: &Product<T>, panel: Panel<T>) {
     let m = product.lengths[0];
     for row in (0..m).step_by(ROWS) {
@@ -95,7 +95,7 @@ unsafe fn tiles<T: Lanes, const V: usize>(product: &Product<T>, panel: Panel<T>)
     }
 }
 
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 unsafe fn tile<T: Lanes, const R: usize, const V: usize>(
     product: &Product<T>,
     panel: Panel<T>,
@@ -129,7 +129,7 @@ unsafe fn tile<T: Lanes, const R: usize, const V: usize>(
 }
 
 /// Finishes `count` elements in a row of C.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 unsafe fn put<T: Lanes>(
     product: &Product<T>,
     sum: T::Avx512,

@@ -61,7 +61,7 @@ unsafe fn with_avx2<T: Element, const LANES: usize>(product: &Product<T>, x: &[T
 /// Rows or columns that are worked on side by side.
 const SIDE_BY_SIDE: usize = 4;
 
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 unsafe fn along<T: Element, const LANES: usize, const FUSED: bool>(product: &Product<T>, x: &[T]) {
     let [m, _, _] = product.lengths;
     let [rows, columns] = product.a.strides;
@@ -88,7 +88,7 @@ unsafe fn along<T: Element, const LANES: usize, const FUSED: bool>(product: &Pro
     }
 }
 
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 fn plus<T: Element, const FUSED: bool>(sum: T, x: T, y: T) -> T {
     if FUSED {
         x.mul_add(y, sum)
@@ -98,7 +98,7 @@ fn plus<T: Element, const FUSED: bool>(sum: T, x: T, y: T) -> T {
 }
 
 /// Multiplies `R` rows, each contiguous, with the vector.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 unsafe fn dots<T: Element, const LANES: usize, const R: usize, const FUSED: bool>(
     product: &Product<T>,
     x: &[T],
@@ -134,7 +134,7 @@ unsafe fn dots<T: Element, const LANES: usize, const R: usize, const FUSED: bool
 }
 
 /// Multiplies `count` rows, at most `R * LANES`, of contiguous columns with the vector.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 unsafe fn sums<T: Element, const LANES: usize, const R: usize, const FUSED: bool>(
     product: &Product<T>,
     x: &[T],
@@ -170,7 +170,7 @@ unsafe fn sums<T: Element, const LANES: usize, const R: usize, const FUSED: bool
 }
 
 /// Finishes one element of C.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 unsafe fn put<T: Element>(product: &Product<T>, row: usize, sum: T) {
     let (alpha, beta) = (product.alpha, product.beta);
     // SAFETY: an element of C, which is read only if it is initialized.

@@ -222,7 +222,7 @@ fn pull_back<T: Element>(l: &ArrayView2<'_, T>, mut grad: ArrayViewMut2<'_, T>) 
 struct PullBack<'a, T>(&'a [[T; SIZE]], &'a mut [[T; SIZE]]);
 
 impl<T: Element> Loop for PullBack<'_, T> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn run(self) {
         let Self(l, grad) = self;
         let size = l.len();

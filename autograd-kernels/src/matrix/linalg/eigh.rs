@@ -108,7 +108,7 @@ struct Reduction<'a, T> {
 }
 
 impl<T: Element> Loop for Reduction<'_, T> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn run(self) {
         let Self {
             elements,
@@ -152,7 +152,7 @@ impl<T: Element> Loop for Reduction<'_, T> {
 }
 
 /// Subtracts a·w + b·v from a row, for `factors` a and b and `others` v and w.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 fn change<T: Element>(row: &mut [T], [a, b]: [T; 2], [v, w]: [&[T]; 2]) {
     for ((x, &v), &w) in row.iter_mut().zip(v).zip(w) {
         *x -= a * w + b * v;
@@ -160,7 +160,7 @@ fn change<T: Element>(row: &mut [T], [a, b]: [T; 2], [v, w]: [&[T]; 2]) {
 }
 
 /// Changes a row, and returns its product with a vector.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 fn change_and_multiply<T: Element>(
     row: &mut [T],
     factors: [T; 2],

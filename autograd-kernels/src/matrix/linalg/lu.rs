@@ -251,7 +251,7 @@ struct Panel<'a, T> {
 }
 
 impl<T: Element> Loop for Panel<'_, T> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn run(self) {
         let Self {
             columns,
@@ -290,7 +290,7 @@ impl<T: Element> Loop for Panel<'_, T> {
 }
 
 /// Returns the index of the element of the largest magnitude, or of the first that is not a number.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 fn largest<T: Element>(column: &[T]) -> usize {
     const LANES: usize = 16;
     // NaN is larger than all numbers, and stays.

@@ -153,7 +153,7 @@ struct Panel<'a, T> {
 }
 
 impl<T: Element> Loop for Panel<'_, T> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn run(self) {
         let Self {
             columns,
@@ -177,7 +177,7 @@ impl<T: Element> Loop for Panel<'_, T> {
 
 /// Replaces x by the v of the reflection that maps it to a multiple of the first unit vector, where the first element of v
 /// is 1. Returns τ and that multiple.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub(super) fn reflection<T: Element>(x: &mut [T]) -> (T, T) {
     let square = dot(x, x);
     // Squares that are neither too large nor too small for their sum to be exact to rounding.
@@ -188,7 +188,7 @@ pub(super) fn reflection<T: Element>(x: &mut [T]) -> (T, T) {
     scaled_reflection(x)
 }
 
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 fn plain_reflection<T: Element>(x: &mut [T], square: T) -> (T, T) {
     let [first, rest @ ..] = x else {
         return (T::zero(), T::zero());
@@ -228,7 +228,7 @@ fn scaled_reflection<T: Element>(x: &mut [T]) -> (T, T) {
 /// The partial sums of a product.
 pub(super) const LANES: usize = 32;
 
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub(super) fn dot<T: Element>(x: &[T], y: &[T]) -> T {
     let mut lanes = [T::zero(); LANES];
     let ((chunks_x, rest_x), (chunks_y, rest_y)) = (x.as_chunks::<LANES>(), y.as_chunks::<LANES>());
@@ -244,7 +244,7 @@ pub(super) fn dot<T: Element>(x: &[T], y: &[T]) -> T {
 }
 
 /// Subtracts a multiple of y from x.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 pub(super) fn subtract<T: Element>(x: &mut [T], factor: T, y: &[T]) {
     for (x, &y) in x.iter_mut().zip(y) {
         *x -= factor * y;

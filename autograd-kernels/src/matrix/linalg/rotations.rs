@@ -118,7 +118,7 @@ struct Panel<'a, T> {
 }
 
 impl<T: Element> Loop for Panel<'_, T> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn run(self) {
         let Self {
             rows,

@@ -144,7 +144,7 @@ struct Reduction<'a, T> {
 }
 
 impl<T: Element> Loop for Reduction<'_, T> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn run(self) {
         let Self {
             elements,
@@ -208,7 +208,7 @@ impl<T: Element> Loop for Reduction<'_, T> {
 }
 
 /// Subtracts a·y + b·u from a row, for `factors` a and b and `others` y and u, and adds a multiple of it to `sums`.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 fn change_and_add<T: Element>(
     row: &mut [T],
     [a, b]: [T; 2],

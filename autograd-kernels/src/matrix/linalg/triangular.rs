@@ -189,7 +189,7 @@ struct Substitution<'a, T, const ROWS: usize, const WIDTH: usize>(
 );
 
 impl<T: Element, const ROWS: usize, const WIDTH: usize> Loop for Substitution<'_, T, ROWS, WIDTH> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn run(self) {
         let Self(lower, x, has_ones) = self;
         for row in 0..x.len() {

@@ -94,7 +94,7 @@ struct Copy<'a, T> {
 
 impl<T: Lanes> Kernel<T> for Copy<'_, T> {
     /// Writes everything in its order: a register may write over the end of its row.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     unsafe fn run<R: Register<Element = T>>(self) {
         let Planes { rows, columns, .. } = self.planes;
         let distance = self.planes.channel::<T>();
@@ -117,7 +117,7 @@ impl<T: Lanes> Kernel<T> for Copy<'_, T> {
 
 impl<T: Lanes> Copy<'_, T> {
     /// Writes the rows and columns of a class, of all images. Returns where they end.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     unsafe fn plane<R: Register<Element = T>>(
         &self,
         channel: usize,
@@ -153,7 +153,7 @@ impl<T: Lanes> Copy<'_, T> {
 }
 
 /// Writes `length` zeros, and some more up to a register.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 unsafe fn fill<R: Register>(to: *mut R::Element, length: usize) {
     for first in (0..length).step_by(R::LANES) {
         // SAFETY: passed on.
@@ -162,7 +162,7 @@ unsafe fn fill<R: Register>(to: *mut R::Element, length: usize) {
 }
 
 /// Writes the elements of a copy, and some more up to a register: zeros, but for those that are seen.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 unsafe fn copy_row<R: Register>(
     from: *const R::Element,
     seen: Range<usize>,
@@ -196,7 +196,7 @@ unsafe fn copy_row<R: Register>(
 
 /// Writes `length` elements, and some more up to a register: zeros, but for a range of them, which `load` returns some
 /// lanes of.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 unsafe fn registers<R: Register>(
     range: Range<usize>,
     length: usize,
@@ -218,7 +218,7 @@ unsafe fn registers<R: Register>(
 }
 
 /// Loads some lanes, or none.
-#[inline(always)]
+#[cfg_attr(optimized, inline(always))]
 unsafe fn load<R: Register>(from: *const R::Element, lanes: Range<usize>) -> R {
     // SAFETY: passed on.
     unsafe {

@@ -46,7 +46,7 @@ pub(super) struct Tiles<'a, T> {
 }
 
 impl<T: Lanes> Kernel<T> for Tiles<'_, T> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     unsafe fn run<R: Register<Element = T>>(self) {
         let length = (self.lines - 1) * self.pitch + self.width;
         let mut first = 0;
@@ -72,7 +72,7 @@ impl<T: Lanes> Kernel<T> for Tiles<'_, T> {
 
 impl<T: Lanes> Tiles<'_, T> {
     /// Computes pixels of all outputs, from `first` on. Returns the number of pixels of a tile.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     unsafe fn columns<R: Register<Element = T>, const C: usize>(
         &self,
         first: usize,
@@ -95,7 +95,7 @@ impl<T: Lanes> Tiles<'_, T> {
     }
 
     /// Computes a tile of the pixels from `first` on, as many as there are. Returns the number of outputs.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     unsafe fn tile<R: Register<Element = T>, const N: usize, const C: usize>(
         &self,
         row: usize,
@@ -151,7 +151,7 @@ impl<T: Lanes> Tiles<'_, T> {
     }
 
     /// Writes some of the sums of an output.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     unsafe fn put<R: Register<Element = T>>(
         &self,
         sums: *const T,

@@ -282,7 +282,7 @@ const ROWS: usize = 9;
 const SQUARE: usize = 4;
 
 impl<T: Lanes> Kernel<T> for Tiles<'_, T> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     unsafe fn run<R: Register<Element = T>>(mut self) {
         // SAFETY: passed on.
         unsafe {
@@ -295,7 +295,7 @@ impl<T: Lanes> Kernel<T> for Tiles<'_, T> {
 }
 
 impl<T: Lanes> Tiles<'_, T> {
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     unsafe fn with_pixels<R: Register<Element = T>>(&mut self) {
         let lanes = lanes::<T>();
         let panel = self.offsets.len() * lanes;
@@ -322,7 +322,7 @@ impl<T: Lanes> Tiles<'_, T> {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     unsafe fn with_outputs<R: Register<Element = T>>(&mut self) {
         let lanes = lanes::<T>();
         let most = (PIXELS / self.width.max(1)).clamp(1, self.lines.max(1));
@@ -348,7 +348,7 @@ impl<T: Lanes> Tiles<'_, T> {
     }
 
     /// Writes the gradients of some outputs for the pixels of some lines to a panel.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn transpose(&self, lines: Range<usize>, first: usize, to: &mut [T]) {
         let lanes = lanes::<T>();
         let pixels = lines.len() * self.width;
@@ -387,7 +387,7 @@ impl<T: Lanes> Tiles<'_, T> {
     }
 
     /// Returns where a tile of weights begins in the copies. Rows beyond the last are the last.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     fn rows(&self, row: usize) -> [*const T; ROWS] {
         std::array::from_fn(|n| {
             let offset = self.offsets[self.offsets.len().min(row + n + 1) - 1];
@@ -396,7 +396,7 @@ impl<T: Lanes> Tiles<'_, T> {
     }
 
     /// Returns the sums of some weights, for a register of outputs.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     unsafe fn pixel<R: Register<Element = T>>(
         &self,
         lines: Range<usize>,
@@ -422,7 +422,7 @@ impl<T: Lanes> Tiles<'_, T> {
     }
 
     /// Returns the sums of some weights for lanes from `lane` on, of several outputs.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     unsafe fn pixels<R: Register<Element = T>, const C: usize>(
         &self,
         row: usize,
@@ -469,7 +469,7 @@ impl<T: Lanes> Tiles<'_, T> {
     }
 
     /// Adds the sums of a tile. The first is at `to`; the others have distances for rows and for registers.
-    #[inline(always)]
+    #[cfg_attr(optimized, inline(always))]
     unsafe fn add<R: Register<Element = T>, const C: usize>(
         &mut self,
         sums: &[[R; C]; ROWS],
