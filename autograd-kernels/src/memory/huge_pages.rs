@@ -8,6 +8,7 @@
 use std::mem::MaybeUninit;
 
 /// The size of a large page on most processors.
+#[cfg(any(test, all(target_os = "linux", not(miri))))]
 const PAGE: usize = 2 << 20;
 
 /// Asks the system to use large pages for `memory`, where it covers whole ones. The contents do not change.
