@@ -389,4 +389,14 @@ mod nothing_for_some_of_one_rank {
     pub fn g<T: Real>(#[state] v: T, #[step] x: T, #[step] w: [T; 3]) -> T { v + x * w[0] }
 }
 
+mod nothing_for_some_rows {
+    use super::*;
+    #[custom_function(elementwise, gradcheck(x = [4, 3]))]
+    pub fn f<T: Real>(x: [T; 3], y: [T; 2], z: T) -> T { x[0] * y[0] + x[1] * y[1] + x[2] * z }
+    #[custom_function(scan, gradcheck(x = [5, 4, 3]))]
+    pub fn g<T: Real>(#[state] v: T, #[step] x: [T; 3], #[step] w: [T; 3]) -> T { v + x[0] * w[0] }
+    #[custom_function(scan, gradcheck(v = [4, 3]))]
+    pub fn h<T: Real>(#[state] v: [T; 3], #[step] w: T) -> [T; 3] { [v[0] * w, v[1], v[2]] }
+}
+
 fn main() {}

@@ -33,8 +33,8 @@ impl Reader<'_> {
         shape
     }
 
-    /// Returns lengths for the axes of a rank that is a parameter of the block: those of an input of this rank, or as many
-    /// as are known.
+    /// Returns lengths for the axes of a rank that is a parameter of the block: those of an input of this rank, without its
+    /// steps and its row, or as many as are known.
     fn example_of(&self, dimension: &Type) -> Vec<String> {
         let Some((parameter, _)) = self.rank_of(dimension) else {
             return of_rank(2);
@@ -47,10 +47,19 @@ impl Reader<'_> {
             let Some(Draw::Shape(shape, _)) = given.as_ref()?.tensors().first() else {
                 return None;
             };
-            (self.rank_of(other)? == (parameter.clone(), 0)).then_some(shape)
+            let Some(of) = self.definition.kind.elementwise() else {
+                let is_same = self.rank_of(other)? == (parameter.clone(), 0);
+                return is_same.then(|| shape.elems.iter().map(show).collect());
+            };
+            // All are of numbers of one shape.
+            let has_row = of.row(&input.name).is_some();
+            let shared = shape.elems.len().checked_sub(usize::from(has_row))?;
+            let steps = usize::from(of.has_steps(&input.name));
+            let shared = shape.elems.iter().take(shared).skip(steps);
+            Some(shared.map(show).collect())
         });
-        if let Some(shape) = shapes.next() {
-            return shape.elems.iter().map(show).collect();
+        if let Some(shared) = shapes.next() {
+            return shared;
         }
         match self
             .parameters
