@@ -7,7 +7,7 @@ use super::counts::ScanCounts;
 use super::forward::Forward;
 use super::lanes::{Rows, block, block_mut};
 use super::source::Stream;
-use super::sums::sums_of_rows;
+use super::sums::Sums;
 use crate::element::Element;
 use crate::elementwise::recorded::{Replay, Replayed, Row, WIDTH, Wanted};
 use crate::loops::wide::{Loop, compiled};
@@ -104,6 +104,7 @@ impl<T: Element> Loop for BackwardWork<'_, '_, '_, T> {
         let (replay, mut again) = if let Some(kept) = &mut run.replays.kept {
             let again = Again {
                 replay: &mut kept.forward,
+                reads: &kept.reads,
                 rows: &mut kept.rows,
                 of_step: states + kept.count,
             };
@@ -114,11 +115,10 @@ impl<T: Element> Loop for BackwardWork<'_, '_, '_, T> {
             });
             (replay, None)
         };
-        let is_summed = |number: &usize| run.sums[*number] && run.of_steps[*number].is_some();
-        let summed: Vec<usize> = (0..counts.steps).filter(is_summed).collect();
+        let mut sums_of_lanes = Sums::new(run.sums, run.of_steps, run.steps.len());
         let mut sums = vec![Row([T::zero(); WIDTH]); counts.shared];
-        let mut halves = [Row([T::zero(); WIDTH]); WIDTH / 2];
         for places in run.lanes.parts() {
+            let length = run.lanes.length.min(places.end) - places.start;
             for input in of_steps.end..inputs {
                 load(run.inputs[input], 0, &places, replay.input(input));
             }
@@ -162,16 +162,12 @@ impl<T: Element> Loop for BackwardWork<'_, '_, '_, T> {
                         write(rows, step, &places, replay.result(states + number));
                     }
                 }
-                let length = run.lanes.length.min(places.end) - places.start;
-                for numbers in summed.chunks(WIDTH) {
-                    let lanes = |number: &usize| replay.result(states + number);
-                    let sums = sums_of_rows(numbers.iter().map(lanes), length, &mut halves);
-                    for (&number, sum) in numbers.iter().zip(sums) {
-                        if let Some(rows) = &mut run.of_steps[number] {
-                            rows[[step, places.start / WIDTH]].write(sum);
-                        }
-                    }
-                }
+                sums_of_lanes.take(
+                    index,
+                    length,
+                    #[cfg_attr(optimized, inline(always))]
+                    |number| replay.result(states + number),
+                );
                 if run.wants_shared {
                     for (shared, sum) in sums.iter_mut().enumerate() {
                         // A copy: the compiler does not know that the sums are elsewhere.
@@ -186,6 +182,7 @@ impl<T: Element> Loop for BackwardWork<'_, '_, '_, T> {
                 }
                 replay.carry(states, inputs);
             }
+            sums_of_lanes.write(run.of_steps, &run.steps, places.start / WIDTH);
             for state in 0..states {
                 let to = &mut block_mut(run.adjoints, state)[places.clone()];
                 store(to, replay.input(inputs + state));
@@ -203,6 +200,7 @@ impl<T: Element> Loop for BackwardWork<'_, '_, '_, T> {
 /// Steps that run again, and room for the states before each and what the replay keeps of it.
 struct Again<'a, T> {
     replay: &'a mut Replay<T>,
+    reads: &'a [bool],
     rows: &'a mut [Row<T>],
     /// The number of rows of a step.
     of_step: usize,
@@ -224,15 +222,17 @@ impl<T: Element> Again<'_, T> {
         places: &Range<usize>,
     ) {
         let (replay, states) = (&mut *self.replay, counts.states);
-        for input in states + counts.steps..counts.inputs() {
+        let of_steps = states..states + counts.steps;
+        for input in of_steps.end..counts.inputs() {
             load(inputs[input], 0, places, replay.input(input));
         }
         for state in 0..states {
             fill(replay.input(state), &block(before, state)[places.clone()]);
         }
+        let of_steps: Vec<usize> = of_steps.filter(|input| self.reads[*input]).collect();
         let rows = self.rows.chunks_exact_mut(self.of_step).take(steps);
         for (index, rows) in rows.enumerate() {
-            for input in states..states + counts.steps {
+            for &input in &of_steps {
                 load(inputs[input], index, places, replay.input(input));
             }
             let (before, kept) = rows.split_at_mut(states);
@@ -257,7 +257,8 @@ fn load<T: Element>(
     to: &mut [T; WIDTH],
 ) {
     match stream.repeated(index) {
-        Some(element) => to.fill(element),
+        // Of a length that the compiler knows.
+        Some(element) => *to = [element; WIDTH],
         None => fill(to, &stream.row(index, places.end)[places.start..]),
     }
 }
@@ -265,10 +266,15 @@ fn load<T: Element>(
 #[cfg_attr(optimized, inline(always))]
 fn fill<T: Element>(to: &mut [T; WIDTH], lanes: &[T]) {
     if let Some(whole) = lanes.first_chunk() {
-        // Of a length that the compiler knows.
         *to = *whole;
-        return;
+    } else {
+        fill_some(to, lanes);
     }
+}
+
+/// Not inlined: the compiler would make one loop of this and of what fills whole rows, of a length that it does not know.
+#[inline(never)]
+fn fill_some<T: Element>(to: &mut [T; WIDTH], lanes: &[T]) {
     let (first, rest) = to.split_at_mut(lanes.len());
     first.copy_from_slice(lanes);
     rest.fill(lanes[lanes.len() - 1]);
@@ -285,7 +291,7 @@ fn store<T: Element>(to: &mut [T], lanes: &[T; WIDTH]) {
     }
 }
 
-/// Not inlined: the compiler would make one copy of both, of a length that it does not know.
+/// Not inlined, as [`fill_some`].
 #[inline(never)]
 fn store_some<T: Element>(to: &mut [T], lanes: &[T; WIDTH]) {
     to.copy_from_slice(&lanes[..to.len()]);

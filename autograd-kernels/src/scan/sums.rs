@@ -1,91 +1,120 @@
-//! Sums of the lanes of many rows at a time.
+//! Derivatives with respect to steps that are sums of lanes.
 
+use std::ops::Range;
+
+use super::lanes::Rows;
 use crate::element::Element;
-use crate::elementwise::recorded::{Row, WIDTH};
+use crate::elementwise::recorded::WIDTH;
 
-/// Returns the sums of the first lanes of at most so many rows as there are lanes in one, by halves. Rows hold lanes of
-/// several of them, after the last addition one of each; `halves` is room for them.
-#[cfg_attr(optimized, inline(always))]
-pub(super) fn sums_of_rows<'a, T: Element>(
-    mut rows: impl Iterator<Item = &'a [T; WIDTH]>,
-    length: usize,
-    halves: &mut [Row<T>; WIDTH / 2],
-) -> [T; WIDTH] {
-    let zeros = [T::zero(); WIDTH];
-    let mut count = 0;
-    while let Some(first) = rows.next() {
-        let second = rows.next().unwrap_or(&zeros);
-        halves[count] = if length == WIDTH {
-            folded::<T, 16>(first, second)
-        } else {
-            folded::<T, 16>(&first_lanes(*first, length), &first_lanes(*second, length))
-        };
-        count += 1;
+/// The lanes of some steps that are to be summed, a part of them each time: those that are eight apart are added where they
+/// are computed, and the eight sums after the last step. The processor would wait for what was just written, in pieces of
+/// another size than are read.
+pub(super) struct Sums<T> {
+    /// The derivatives that are sums.
+    numbers: Vec<usize>,
+    /// Of each step all of these.
+    of_eight: Vec<[T; 8]>,
+}
+
+impl<T: Element> Sums<T> {
+    /// Returns room for those that are sums and wanted.
+    pub(super) fn new(are_sums: &[bool], wanted: &[Option<Rows<'_, T>>], steps: usize) -> Self {
+        let each = are_sums.iter().zip(wanted).enumerate();
+        let numbers = each.filter(|(_, (is_sum, rows))| **is_sum && rows.is_some());
+        let numbers: Vec<usize> = numbers.map(|(number, _)| number).collect();
+        let of_eight = vec![[T::zero(); 8]; steps * numbers.len()];
+        Self { numbers, of_eight }
     }
-    const { assert!(WIDTH == 32, "the first step") };
-    folded_in_pairs::<T, 8>(halves, &mut count);
-    folded_in_pairs::<T, 4>(halves, &mut count);
-    folded_in_pairs::<T, 2>(halves, &mut count);
-    folded_in_pairs::<T, 1>(halves, &mut count);
-    halves[0].0
+
+    /// Takes the first lanes of each derivative, which `lanes` returns, of a step.
+    #[cfg_attr(optimized, inline(always))]
+    pub(super) fn take<'a>(
+        &mut self,
+        step: usize,
+        length: usize,
+        lanes: impl Fn(usize) -> &'a [T; WIDTH],
+    ) where
+        T: 'a,
+    {
+        let of_step = self.of_eight[step * self.numbers.len()..].iter_mut();
+        for (sums, &number) in of_step.zip(&self.numbers) {
+            let lanes = lanes(number);
+            *sums = if length < WIDTH {
+                sums_of_eight(&first_lanes(*lanes, length))
+            } else {
+                sums_of_eight(lanes)
+            };
+        }
+    }
+
+    /// Writes the sums of all steps to a column of the rows.
+    pub(super) fn write(
+        &self,
+        rows: &mut [Option<Rows<'_, T>>],
+        steps: &Range<usize>,
+        column: usize,
+    ) {
+        for (place, &number) in self.numbers.iter().enumerate() {
+            let of_steps = self.of_eight.iter().skip(place).step_by(self.numbers.len());
+            if let Some(rows) = &mut rows[number] {
+                for (step, sums) in steps.clone().zip(of_steps) {
+                    rows[[step, column]].write(sum_of(sums));
+                }
+            }
+        }
+    }
+}
+
+#[cfg_attr(optimized, inline(always))]
+fn sums_of_eight<T: Element>(lanes: &[T; WIDTH]) -> [T; 8] {
+    const { assert!(WIDTH == 32, "four lanes for each") };
+    std::array::from_fn(
+        #[cfg_attr(optimized, inline(always))]
+        |lane| (lanes[lane] + lanes[lane + 16]) + (lanes[lane + 8] + lanes[lane + 24]),
+    )
+}
+
+#[cfg_attr(optimized, inline(always))]
+fn sum_of<T: Element>(x: &[T; 8]) -> T {
+    ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]))
 }
 
 /// Replaces the lanes from `length` on by zeros.
+#[inline(never)]
 fn first_lanes<T: Element>(mut lanes: [T; WIDTH], length: usize) -> [T; WIDTH] {
     lanes[length..].fill(T::zero());
     lanes
 }
 
-/// Makes one row of two each.
-#[cfg_attr(optimized, inline(always))]
-fn folded_in_pairs<T: Element, const HALF: usize>(
-    rows: &mut [Row<T>; WIDTH / 2],
-    count: &mut usize,
-) {
-    let pairs = count.div_ceil(2);
-    for pair in 0..pairs {
-        // After the last row are rows that no result is read of.
-        rows[pair] = folded::<T, HALF>(&rows[2 * pair].0, &rows[2 * pair + 1].0);
-    }
-    *count = pairs;
-}
-
-/// Adds lanes that are `HALF` apart, of groups of twice as many: those of the first row, then those of the second.
-#[cfg_attr(optimized, inline(always))]
-fn folded<T: Element, const HALF: usize>(first: &[T; WIDTH], second: &[T; WIDTH]) -> Row<T> {
-    let (mut x, mut y) = (Row([T::zero(); WIDTH]), Row([T::zero(); WIDTH]));
-    for (half, row) in [first, second].into_iter().enumerate() {
-        for lane in 0..WIDTH / 2 {
-            let from = lane / HALF * 2 * HALF + lane % HALF;
-            x.0[half * WIDTH / 2 + lane] = row[from];
-            y.0[half * WIDTH / 2 + lane] = row[from + HALF];
-        }
-    }
-    for lane in 0..WIDTH {
-        x.0[lane] += y.0[lane];
-    }
-    x
-}
-
 #[cfg(test)]
 mod tests {
+    use ndarray::Array2;
+
     use super::*;
     use crate::loops::wide::sum_of_lanes;
 
     #[test]
-    fn sums_of_rows_are_those_of_each_row() {
-        let element = |row: usize, lane: usize| (1.0 + row as f64) / (3.0 + lane as f64);
-        let rows: Vec<[f64; WIDTH]> = (0..WIDTH)
-            .map(|row| std::array::from_fn(|lane| element(row, lane)))
-            .collect();
-        // What is there from sums before.
-        let mut halves = [Row([f64::NAN; WIDTH]); WIDTH / 2];
-        for count in 1..=WIDTH {
-            for length in [WIDTH, 1, 17] {
-                let sums = sums_of_rows(rows[..count].iter(), length, &mut halves);
-                for (row, sum) in rows[..count].iter().zip(sums) {
-                    assert_eq!(sum, sum_of_lanes(first_lanes(*row, length)), "{count}");
-                }
+    fn sums_are_those_of_the_first_lanes_by_halves() {
+        let of = |step: usize, number: usize| -> [f64; WIDTH] {
+            std::array::from_fn(|lane| 1.0 / (1.0 + (step * 7 + number * 3 + lane) as f64))
+        };
+        let lanes = [0, 1].map(|step| [0, 1, 2, 3].map(|number| of(step, number)));
+        for length in [WIDTH, 1, 17, 0] {
+            let mut room: [_; 4] = std::array::from_fn(|_| Array2::uninit([5, 3]));
+            let mut rows: Vec<_> = room.iter_mut().map(|room| Some(room.view_mut())).collect();
+            // The second one is not a sum, and the third is not wanted.
+            rows[2] = None;
+            let mut sums = Sums::new(&[true, false, true, true], &rows, 2);
+            for step in [1, 0] {
+                sums.take(step, length, |number| &lanes[step][number]);
+            }
+            sums.write(&mut rows, &(2..4), 1);
+            for (step, number) in [(0, 0), (0, 3), (1, 0), (1, 3)] {
+                // SAFETY: it was written.
+                #[expect(unsafe_code, reason = "see above")]
+                let sum = unsafe { room[number][[2 + step, 1]].assume_init() };
+                let expected = sum_of_lanes(first_lanes(lanes[step][number], length));
+                assert_eq!(sum, expected, "{length}: {step}, {number}");
             }
         }
     }

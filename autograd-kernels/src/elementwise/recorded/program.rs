@@ -188,6 +188,22 @@ impl<T: Element> Program<T> {
         });
     }
 
+    /// Returns whether each input is read: by an instruction, or as a result or what a branch compares.
+    pub(super) fn reads(&self) -> Vec<bool> {
+        let of_instructions = self.operands.iter().map(|row| *row as usize);
+        let of_courses = self.courses.iter().flat_map(|course| {
+            let compared = course.compared.iter().flatten();
+            course.results.iter().flatten().chain(compared).copied()
+        });
+        let mut reads = vec![false; self.inputs];
+        for row in of_instructions.chain(of_courses) {
+            if let Some(input) = reads.get_mut(row) {
+                *input = true;
+            }
+        }
+        reads
+    }
+
     /// Returns whether it computes the course with these branches.
     pub(super) fn has(&self, branches: &[Branch]) -> bool {
         self.courses

@@ -74,6 +74,8 @@ pub struct Kept<T> {
     pub(crate) count: usize,
     /// Its first results are followed by what is kept.
     pub(crate) forward: Replay<T>,
+    /// Whether it reads each input.
+    pub(crate) reads: Vec<bool>,
     /// The gradients of the results are followed by what is kept.
     pub(crate) backward: Replay<T>,
     /// As much as the caller makes.
@@ -114,10 +116,12 @@ impl<T: Element> Replay<T> {
         let forward = of(Wanted::Kept(count, wanted.to_vec()), trace.inputs, count);
         let kept = forward.results().len() - count;
         let inputs = trace.inputs + trace.results.len() + kept;
+        let reads = forward.active.as_ref().map(|program| program.reads());
         (kept > 0).then(|| Kept {
             count: kept,
             rows: Vec::new(),
             forward,
+            reads: reads.unwrap_or_default(),
             backward: of(
                 Wanted::GradientsOfKept(wanted.to_vec()),
                 inputs,
