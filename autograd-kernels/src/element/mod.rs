@@ -7,7 +7,7 @@ use std::fmt;
 
 use ndarray::NdFloat;
 
-use number::{Near, Number, Single};
+use number::{Near, NearSingle, Number, Single};
 
 /// The type of a tensor's elements at run time.
 ///
@@ -153,7 +153,7 @@ macro_rules! elements {
 }
 
 elements! {
-    f32 F32 F64 Single, Single, rounded, f64::from;
+    f32 F32 F64 Single, NearSingle, rounded, f64::from;
     f64 F64 F32 f64, Near, |value| value, |value| value;
 }
 

@@ -1,9 +1,9 @@
-//! The functions of [`Real`] for `f64`, [`Single`] and [`Near`].
+//! The functions of [`Real`] for `f64`, [`Single`], [`Near`] and [`NearSingle`].
 
 use std::convert;
 use std::hint::select_unpredictable;
 
-use crate::element::number::{Near, Single};
+use crate::element::number::{Near, NearSingle, Single};
 use crate::element::real::{Real, sealed};
 use crate::math::{self, near};
 
@@ -129,7 +129,11 @@ macro_rules! all {
         }
         functions! {
             Near, f64, |wrapped| Near(wrapped), |x| x.0;
-            ours: sin = near::sin, cos = near::cos, tan = near::tan, $($functions)*
+            ours: sin = near::double::sin, cos = near::double::cos, tan = near::double::tan, $($functions)*
+        }
+        functions! {
+            NearSingle, f32, |wrapped| NearSingle(wrapped), |x| x.0;
+            ours: sin = near::single::sin, cos = near::single::cos, tan = near::single::tan, $($functions)*
         }
     };
 }

@@ -14,7 +14,7 @@ use super::entries::Place;
 use super::evaluation::BLOCK;
 use super::formula::Formula;
 use crate::element::number::Number;
-use crate::element::{Element, ElementType, Family, of_type};
+use crate::element::{Element, Family, of_type};
 use crate::loops::broadcast::repeated;
 use crate::loops::map::filled;
 use crate::loops::row_major::{in_row_major, row_major};
@@ -67,11 +67,6 @@ fn product<T: Element, R: Number<T>>(
 /// The elements of a part, of which numbers are tested for being near: few enough to be in the fastest cache afterwards.
 const PART: usize = 1024;
 
-/// Returns whether a formula is computed in parts: its functions of angles have shorter loops for near numbers.
-const fn has_parts<T: Element, F: Formula<1, 1, Entries = ()>>() -> bool {
-    F::OF_ANGLE && matches!(T::TYPE, ElementType::F64)
-}
-
 /// Runs loops that write to `out`, on all threads: on ranges of it and, where it matters, with whether all their numbers
 /// are near. This is compiled once for all functions.
 fn by_parts<T: Element, U: Send>(
@@ -112,12 +107,12 @@ impl<T: Element> Loop for AreNear<'_, T> {
 // The closures own the formula, and the loops the closures: see `Loop`.
 impl<T: Element, F: Formula<1, 1, Entries = ()> + Copy> UnaryLoops<T> for F {
     fn has_parts(&self) -> bool {
-        has_parts::<T, F>()
+        F::OF_ANGLE
     }
 
     fn values(&self, x: &[T], out: &mut [MaybeUninit<T>], are_near: bool) {
         let formula = *self;
-        if const { has_parts::<T, F>() } && are_near {
+        if const { F::OF_ANGLE } && are_near {
             map_here(
                 x,
                 out,
@@ -136,7 +131,7 @@ impl<T: Element, F: Formula<1, 1, Entries = ()> + Copy> UnaryLoops<T> for F {
 
     fn multiply(&self, gradients: &mut [T], x: &[T], are_near: bool) {
         let formula = *self;
-        if const { has_parts::<T, F>() } && are_near {
+        if const { F::OF_ANGLE } && are_near {
             zip_in_place_here(
                 gradients,
                 x,
@@ -155,7 +150,7 @@ impl<T: Element, F: Formula<1, 1, Entries = ()> + Copy> UnaryLoops<T> for F {
 
     fn products(&self, gradients: &[T], x: &[T], out: &mut [MaybeUninit<T>], are_near: bool) {
         let formula = *self;
-        if const { has_parts::<T, F>() } && are_near {
+        if const { F::OF_ANGLE } && are_near {
             zip_here(
                 gradients,
                 x,

@@ -33,8 +33,9 @@ use crate::element::{Any, Element, Family};
 /// Functions of angles that are right only up to [`NEAR`](near::NEAR), where they take a third of the time and return
 /// the same.
 pub(crate) mod near {
-    pub(crate) use super::quarter_turns::double::NEAR;
-    pub(crate) use super::trigonometric::near::{cos, sin, tan};
+    pub(crate) use super::quarter_turns::NEAR;
+    pub(crate) use super::trigonometric::double_near as double;
+    pub(crate) use super::trigonometric::single_near as single;
 }
 
 /// A number of either type.

@@ -4,10 +4,24 @@
 //! of the binary digits of 2/π those before the quadrant's two are left out, as their product is a multiple of 4, and
 //! of those behind as many are taken as the result needs. The product of whole numbers is exact.
 //!
-//! In double precision that takes three times as long as the rest of the function, so numbers up to [`NEAR`] are
-//! reduced after Cody and Waite: n π/2 is subtracted in three parts, of which the products with n are exact. A number
-//! is reduced in the same way whatever numbers are beside it. A loop that knows its numbers to be near has
-//! no need to compute both.
+//! That takes up to three times as long as the rest of the function, so numbers up to [`NEAR`] are reduced after Cody and
+//! Waite: n π/2 is subtracted in parts, of which the products with n are exact. In double precision, a number is reduced in
+//! the same way whatever numbers are beside it, and a loop that knows its numbers to be near has no need to compute both.
+//! In single precision both ways have the same result for each near number, as the tests can show of all of them, and only
+//! such loops subtract.
+
+/// The largest number that is near: a quadrant of such a number has 14 digits.
+pub(crate) const NEAR: f64 = 25_000.0;
+
+/// π/2 in three parts, the first two of 39 digits.
+const PARTS: [f64; 3] = [
+    1.570_796_326_792_333_3,
+    2.563_344_151_590_573_2e-12,
+    3.945_554_166_563_205_5e-24,
+];
+
+/// Added to a number below 2⁵¹, it moves the whole part to the lowest digits.
+const ROUND: f64 = 1.5 / f64::EPSILON;
 
 const LOW_HALF: u64 = 0xffff_ffff;
 
@@ -30,7 +44,7 @@ fn rounded(turns: u64) -> (u64, i64) {
 }
 
 pub(super) mod single {
-    use super::{LOW_HALF, rounded, window};
+    use super::{LOW_HALF, PARTS, ROUND, rounded, window};
 
     /// The digits of 2/π, after as many zeros as the smallest number needs.
     const DIGITS: [u64; 4] = [
@@ -64,19 +78,34 @@ pub(super) mod single {
             .wrapping_add((mantissa * (high >> 32)) << 32)
             .wrapping_add((mantissa * low) >> 32);
         let (n, rest) = rounded(turns);
-        let exact = rest as f64 * UNIT;
+        in_two(x, n as u32, rest as f64 * UNIT)
+    }
+
+    /// Returns n, r and its correction, for 0 ≤ x ≤ [`NEAR`](super::NEAR): the same as [`reduced`], after Cody and Waite in
+    /// double precision. Next to no multiple of π/2 is r less than 10⁻⁸, and the error is less than 10⁻¹⁹.
+    #[cfg_attr(optimized, inline(always))]
+    pub(in super::super) fn near(x: f32) -> (u32, f32, f32) {
+        let angle = f64::from(x);
+        let lifted = angle * std::f64::consts::FRAC_2_PI + ROUND;
+        let n = lifted - ROUND;
+        let [first, second, _] = PARTS;
+        in_two(x, lifted.to_bits() as u32, (angle - n * first) - n * second)
+    }
+
+    #[cfg_attr(optimized, inline(always))]
+    fn in_two(x: f32, n: u32, exact: f64) -> (u32, f32, f32) {
         let r = exact as f32;
         let correction = (exact - f64::from(r)) as f32;
         if x < std::f32::consts::FRAC_PI_4 {
             (0, x, 0.0)
         } else {
-            (n as u32, r, correction)
+            (n, r, correction)
         }
     }
 }
 
 pub(super) mod double {
-    use super::{LOW_HALF, rounded};
+    use super::{LOW_HALF, NEAR, PARTS, ROUND, rounded};
 
     /// The digits of 2/π, after as many zeros as the smallest number needs.
     const DIGITS: [u64; 20] = [
@@ -119,19 +148,6 @@ pub(super) mod double {
     const UNIT: f64 = 3.406_121_580_086_554_5e-19;
     const UNIT_HIGH: f64 = 3.406_121_545_623_552e-19;
     const UNIT_LOW: f64 = 3.446_300_270_664_977e-27;
-
-    /// The largest number that [`near`] reduces: n has 14 digits.
-    pub(crate) const NEAR: f64 = 25_000.0;
-
-    /// π/2 in three parts, the first two of 39 digits.
-    const PARTS: [f64; 3] = [
-        1.570_796_326_792_333_3,
-        2.563_344_151_590_573_2e-12,
-        3.945_554_166_563_205_5e-24,
-    ];
-
-    /// Added to a number below 2⁵¹, it moves the whole part to the lowest digits.
-    const ROUND: f64 = 1.5 / f64::EPSILON;
 
     /// Returns n, r and its correction, for x ≥ 0.
     #[cfg_attr(optimized, inline(always))]

@@ -1,6 +1,7 @@
 //! Single precision against double, double against the standard library: the worst error in units in the last
 //! place. A sample of all bit patterns, every one with the environment variable `PULLBACK_ALL_BITS`.
 
+use super::near::{NEAR, double, single};
 use super::*;
 
 /// Returns the step between tested bit patterns of single precision.
@@ -428,9 +429,21 @@ fn angles_of_double_precision_are_right_on_both_sides_of_the_largest_near_one() 
                 "{name}({x:e}) is {found:e}, not {expected:e}"
             );
         }
-        if x.abs() <= near::NEAR {
-            let found = [near::sin(x), near::cos(x), near::tan(x)].map(f64::to_bits);
+        if x.abs() <= NEAR {
+            let found = [double::sin(x), double::cos(x), double::tan(x)].map(f64::to_bits);
             assert_eq!(found, [sin(x), cos(x), tan(x)].map(f64::to_bits), "{x:e}");
+        }
+    }
+}
+
+/// Of all numbers where all are tested.
+#[test]
+fn near_angles_of_single_precision_have_the_same_results_in_both_ways() {
+    let largest = (NEAR as f32).to_bits();
+    for bits in (0..=largest).step_by(step()) {
+        for x in [f32::from_bits(bits), -f32::from_bits(bits)] {
+            let found = [single::sin(x), single::cos(x), single::tan(x)].map(f32::to_bits);
+            assert_eq!(found, [sin(x), cos(x), tan(x)].map(f32::to_bits), "{x:e}");
         }
     }
 }

@@ -83,7 +83,11 @@ trigonometric! {
 }
 
 trigonometric! {
-    near, f64, u64, super::quarter_turns::double::near, super::SIN_DOUBLE, super::COS_DOUBLE, super::TAN_DOUBLE,
+    single_near, f32, u32, super::quarter_turns::single::near, super::SIN_SINGLE, super::COS_SINGLE, super::TAN_SINGLE,
+}
+
+trigonometric! {
+    double_near, f64, u64, super::quarter_turns::double::near, super::SIN_DOUBLE, super::COS_DOUBLE, super::TAN_DOUBLE,
 }
 
 trigonometric! {
