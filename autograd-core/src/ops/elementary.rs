@@ -5,14 +5,15 @@
 //! compute. They are compiled here, for both element types. A gradient that is recorded is the product of the incoming
 //! one and `slope`, which are functions of tensors: so these functions can be differentiated any number of times.
 //!
-//! Functions that save their output, whose derivative is shorter in it, are written by hand: see `exp.rs`.
+//! Functions that save their output, whose derivative is shorter in it, are written by hand: see `exp.rs`. Of these, tan x
+//! has its values from here.
 
 use std::f64::consts::FRAC_2_SQRT_PI;
 use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::{Where, constant, zeros};
+use super::{Tan, Where, constant, zeros};
 use crate::kernels::{
     Elements, Formula, GELU_TANH, GELU_TANH_BOUND, Literal, Place, Unary, UnaryLoops, unary,
 };
@@ -46,29 +47,18 @@ fn backward<T: Element, D: Dimension>(
         .unwrap_or_else(|grad_output| grad_output * slope(x))
 }
 
-/// Writes a function of one number:
-///
-/// ```text
-/// /// The sentence, which is also that of the method, and an example.
-/// Name::method(x, values) = formula, slope: derivative;
-/// math(…), check(…);
-/// ```
-///
-/// With `, angle` after the derivative, formula and derivative have a sine or a cosine of x: see `Formula::OF_ANGLE`.
-///
-/// In the formula, x is a number and the values are `f64`; in the derivative, x is a tensor and the values are elements.
-macro_rules! elementary {
-    (
-        #[doc = $sentence:literal]
-        $(#[doc = $docs:literal])*
-        $Name:ident::$method:ident($x:ident $(, $value:ident)*) = $formula:expr, slope: $slope:expr $(, $angle:ident)?;
-        $(math($($math:literal)+),)? check($($check:tt)*);
-    ) => {
-        #[doc = $sentence]
-        $(#[doc = $docs])*
-        #[derive(Debug)]
-        pub struct $Name<T, D>(PhantomData<(T, D)>);
+macro_rules! count {
+    () => {
+        0
+    };
+    ($one:ident) => {
+        1
+    };
+}
 
+/// Writes the loops of a formula, `Row<Name<(), ()>, _>`, for both element types.
+macro_rules! loops {
+    ($Name:ident($x:ident $(, $value:ident)*) = $formula:expr $(, $angle:ident)?) => {
         impl Formula<1, 1> for Row<$Name<(), ()>, { count!($($value)*) }> {
             type Entries = ();
             const OF_ANGLE: bool = count!($($angle)?) == 1;
@@ -96,6 +86,33 @@ macro_rules! elementary {
                 self
             }
         }
+    };
+}
+
+/// Writes a function of one number:
+///
+/// ```text
+/// /// The sentence, which is also that of the method, and an example.
+/// Name::method(x, values) = formula, slope: derivative;
+/// math(…), check(…);
+/// ```
+///
+/// With `, angle` after the derivative, formula and derivative have a sine or a cosine of x: see `Formula::OF_ANGLE`.
+///
+/// In the formula, x is a number and the values are `f64`; in the derivative, x is a tensor and the values are elements.
+macro_rules! elementary {
+    (
+        #[doc = $sentence:literal]
+        $(#[doc = $docs:literal])*
+        $Name:ident::$method:ident($x:ident $(, $value:ident)*) = $formula:expr, slope: $slope:expr $(, $angle:ident)?;
+        $(math($($math:literal)+),)? check($($check:tt)*);
+    ) => {
+        #[doc = $sentence]
+        $(#[doc = $docs])*
+        #[derive(Debug)]
+        pub struct $Name<T, D>(PhantomData<(T, D)>);
+
+        loops! { $Name($x $(, $value)*) = $formula $(, $angle)? }
 
         #[custom_function(gradcheck($($check)*))]
         impl<T: Element, D: Dimension> $Name<T, D> {
@@ -129,15 +146,6 @@ macro_rules! elementary {
                 $Name::apply(self $(, $value)*)
             }
         }
-    };
-}
-
-macro_rules! count {
-    () => {
-        0
-    };
-    ($one:ident) => {
-        1
     };
 }
 
@@ -595,4 +603,11 @@ fn gelu_tanh_slope<T: Element, D: Dimension>(x: &Tensor<T, D>) -> Tensor<T, D> {
 fn silu_slope<T: Element, D: Dimension>(x: &Tensor<T, D>) -> Tensor<T, D> {
     let sigmoid = x.sigmoid();
     &sigmoid + x * &sigmoid * (-&sigmoid + T::one())
+}
+
+loops! { Tan(x) = x.tan(), angle }
+
+/// Returns tan x of each element.
+pub(super) fn tan<T: Element, D: Dimension>(x: &ArrayView<'_, T, D>) -> Array<T, D> {
+    unary::values(&Row::<Tan<(), ()>, 0>([], PhantomData), x)
 }

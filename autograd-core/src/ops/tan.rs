@@ -4,8 +4,8 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::unary_backward;
-use crate::{Element, custom_function, kernels, tensor::Tensor};
+use super::{elementary, unary_backward};
+use crate::{Element, custom_function, tensor::Tensor};
 
 /// tan x of each element.
 ///
@@ -26,11 +26,7 @@ impl<T: Element, D: Dimension> Tan<T, D> {
     /// Returns tan x of each element.
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
-        kernels::map(
-            &x,
-            #[inline(always)]
-            |x| kernels::tan(x),
-        )
+        elementary::tan(&x)
     }
 
     // d tan x/dx = 1 + tan² x
