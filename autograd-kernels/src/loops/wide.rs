@@ -25,7 +25,7 @@ pub(crate) const SHORT: usize = 32;
 /// does not change the others. A loop owns `f`, so that the compiler knows that nothing changes what `f` has captured,
 /// and computes what depends on that alone before the loop: a number in double precision, converted to single in a
 /// loop over single precision, would make it half as wide. A function that cannot be copied is borrowed by a
-/// closure under `#[cfg_attr(optimized, inline(always))]`; a call of `&f` is a function of the standard library, which may not be inlined.
+/// closure under `#[inline(always)]`; a call of `&f` is a function of the standard library, which may not be inlined.
 pub(crate) trait Loop {
     fn run(self);
 }

@@ -2,6 +2,7 @@
 
 mod examples;
 mod imports;
+mod inlining;
 mod layers;
 mod rare;
 mod rings;

@@ -116,12 +116,12 @@ impl<T: Element> Replay<T> {
         let forward = of(Wanted::Kept(count, wanted.to_vec()), trace.inputs, count);
         let kept = forward.results().len() - count;
         let inputs = trace.inputs + trace.results.len() + kept;
-        let reads = forward.active.as_ref().map(|program| program.reads());
+        let reads = forward.active.as_ref()?.reads();
         (kept > 0).then(|| Kept {
             count: kept,
             rows: Vec::new(),
             forward,
-            reads: reads.unwrap_or_default(),
+            reads,
             backward: of(
                 Wanted::GradientsOfKept(wanted.to_vec()),
                 inputs,
