@@ -15,7 +15,7 @@ use super::evaluation::BLOCK;
 use super::formula::Formula;
 use crate::element::number::Number;
 use crate::element::{Element, Family, of_type};
-use crate::loops::broadcast::repeated;
+use crate::loops::broadcast::{by_rows, repeated, row_block};
 use crate::loops::map::filled;
 use crate::loops::row_major::{in_row_major, row_major};
 use crate::loops::wide::{Loop, SHORT, map_here, widest, zip_here, zip_in_place_here};
@@ -220,6 +220,15 @@ fn values_by<T: Element, D: Dimension>(
         let value = unsafe { value.assume_init() };
         return filled(x, |out| out.fill(MaybeUninit::new(value)));
     }
+    if row_block(x).is_some() {
+        return filled(x, |out| {
+            by_rows([x], out, |[x], out| {
+                by_parts(loops, x, out, |range, out, are_near| {
+                    loops.values(&x[range], out, are_near);
+                });
+            });
+        });
+    }
     values_by(loops, &row_major(x).view())
 }
 
@@ -262,6 +271,13 @@ fn products_by<T: Element, D: Dimension>(
                 for (out, x) in out.chunks_mut(BLOCK).zip(blocks) {
                     loops.products(&gradients[..out.len()], x, out, are_near);
                 }
+            });
+        }),
+        _ if row_block(gradients).is_some() && row_block(x).is_some() => filled(x, |out| {
+            by_rows([gradients, x], out, |[gradients, x], out| {
+                by_parts(loops, x, out, |range, out, are_near| {
+                    loops.products(&gradients[range.clone()], &x[range], out, are_near);
+                });
             });
         }),
         _ => {

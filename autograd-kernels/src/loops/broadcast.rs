@@ -9,15 +9,40 @@ use std::ops::Range;
 use ndarray::iter::LanesIter;
 use ndarray::{ArrayView, ArrayView1, Dimension};
 
-/// The number of elements in a block, unless one row has more.
+use crate::parallel::{split_mut, worth};
+
+/// The number of elements in a block of short rows.
 const BLOCK: usize = 2048;
+
+/// The number of elements from which on a row is a loop of its own.
+pub(super) const LONG: usize = 512;
 
 /// Returns the number of elements in a block of rows; `None` if the elements of some row are apart in memory, or there
 /// are no rows.
-pub(super) fn row_block<T, D: Dimension>(x: &ArrayView<'_, T, D>) -> Option<usize> {
+pub(crate) fn row_block<T, D: Dimension>(x: &ArrayView<'_, T, D>) -> Option<usize> {
     let (&row, &stride) = (x.shape().last()?, x.strides().last()?);
     let is_plain = row == 1 || stride == 0 || stride == 1;
-    (is_plain && !x.is_empty()).then(|| row * (BLOCK / row).max(1))
+    (is_plain && !x.is_empty()).then(|| if row < LONG { row * (BLOCK / row) } else { row })
+}
+
+/// Calls `run` with all elements of views of one shape and of `out` as an array of that shape, on all threads: with slices
+/// of one length, of which each is a long row or a block of rows.
+///
+/// # Panics
+/// If there is no [`row_block`] of the first view.
+pub(crate) fn by_rows<T: Copy + Sync, U: Send, D: Dimension, const N: usize>(
+    views: [&ArrayView<'_, T, D>; N],
+    out: &mut [U],
+    run: impl Fn([&[T]; N], &mut [U]) + Sync,
+) {
+    let rows = views[0].shape().last().zip(row_block(views[0]));
+    let (&row, block) = rows.expect("rows whose elements are in one place");
+    split_mut(out, row, worth::LOOP.div_ceil(row), |first, out| {
+        let mut blocks = views.map(|view| RowBlocks::new(view, first));
+        for out in out.chunks_mut(block) {
+            run(blocks.each_mut().map(|blocks| blocks.next(out.len())), out);
+        }
+    });
 }
 
 /// The rows of a view in row-major order, block by block.
@@ -55,6 +80,11 @@ impl<'a, T: Copy, D: Dimension> RowBlocks<'a, T, D> {
             while self.buffer.len() < count
                 && let Some(row) = self.rows.next()
             {
+                if let Some(row) = row.to_slice()
+                    && row.len() == count
+                {
+                    return row;
+                }
                 append_row(&mut self.buffer, &row);
             }
         }

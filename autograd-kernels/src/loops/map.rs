@@ -11,7 +11,7 @@ use std::mem::MaybeUninit;
 
 use ndarray::{Array, ArrayView, Dimension, Zip};
 
-use super::broadcast::{RowBlocks, repeated, row_block};
+use super::broadcast::{LONG, RowBlocks, by_rows, repeated, row_block};
 use super::row_major::in_row_major;
 use super::wide::{map_into, zip_into};
 use crate::element::Element;
@@ -20,9 +20,6 @@ use crate::parallel::{split_mut, worth};
 
 /// The number of elements from which on blocks of rows pay.
 const MANY: usize = 128;
-
-/// The number of elements from which on a row is a loop of its own.
-const LONG: usize = 512;
 
 /// Returns the array of `f` of each element. A closure that captures numbers should own them (`move`): the loop is
 /// then vector code.
@@ -72,6 +69,9 @@ fn map_apart<T: Copy + Sync, U: Send, D: Dimension>(
     }
     if x.len() < MANY {
         return x.map(|&x| f(x));
+    }
+    if row_block(x).is_some() {
+        return filled(x, |out| by_rows([x], out, |[x], out| map_into(x, out, f)));
     }
     let x = in_row_major(x);
     // INVARIANT: it is in row-major order.
