@@ -5,20 +5,15 @@
 //! of those behind as many are taken as the result needs. The product of whole numbers is exact.
 //!
 //! That takes up to three times as long as the rest of the function, so numbers up to [`NEAR`] are reduced after Cody and
-//! Waite: n π/2 is subtracted in parts, of which the products with n are exact. In double precision, a number is reduced in
-//! the same way whatever numbers are beside it, and a loop that knows its numbers to be near has no need to compute both.
-//! In single precision both ways have the same result for each near number, as the tests can show of all of them, and only
-//! such loops subtract.
+//! Waite: n π/2 is subtracted in parts, of which the products with n are exact. A number is reduced in the same way whatever
+//! numbers are beside it, and a loop that knows its numbers to be near has no need to compute both.
+//!
+//! Numbers of single precision are counted in turns in double precision: the product with most digits of 1/π is exact, and
+//! so is what is left of it without the whole turns. For sines and cosines these are half turns, as up to a quarter turn on
+//! both sides there is one polynomial for both.
 
 /// The largest number that is near: a quadrant of such a number has 14 digits.
 pub(crate) const NEAR: f64 = 25_000.0;
-
-/// π/2 in three parts, the first two of 39 digits.
-const PARTS: [f64; 3] = [
-    1.570_796_326_792_333_3,
-    2.563_344_151_590_573_2e-12,
-    3.945_554_166_563_205_5e-24,
-];
 
 /// Added to a number below 2⁵¹, it moves the whole part to the lowest digits.
 const ROUND: f64 = 1.5 / f64::EPSILON;
@@ -44,7 +39,7 @@ fn rounded(turns: u64) -> (u64, i64) {
 }
 
 pub(super) mod single {
-    use super::{LOW_HALF, PARTS, ROUND, rounded, window};
+    use super::{LOW_HALF, NEAR, QUADRANT, ROUND, rounded, window};
 
     /// The digits of 2/π, after as many zeros as the smallest number needs.
     const DIGITS: [u64; 4] = [
@@ -54,16 +49,12 @@ pub(super) mod single {
         0x10e4_107f_9458_eaf7,
     ];
 
-    /// π/2 · 2⁻⁶²
-    const UNIT: f64 = 3.406_121_580_086_554_5e-19;
+    /// 1/π in two parts, the first of 29 digits: its product with a number of single precision is exact.
+    const HALF_TURNS: [f64; 2] = [0.318_309_885_449_707_5, 7.340_831_634_506_093e-10];
 
-    /// Returns n, r and its correction, for x ≥ 0.
+    /// Returns x modulo a turn: two digits of quarter turns, and 62 digits behind them. For x ≥ 0.
     #[cfg_attr(optimized, inline(always))]
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "the rounding error is far below that of single precision"
-    )]
-    pub(in super::super) fn reduced(x: f32) -> (u32, f32, f32) {
+    fn turns(x: f32) -> u64 {
         let bits = x.to_bits();
         // The binary exponent + 1: where the window begins.
         let start = (bits >> 23).max(126) - 126;
@@ -74,38 +65,109 @@ pub(super) mod single {
         let (first, second, third) = if last < 64 { (a, b, c) } else { (b, c, d) };
         let high = window(first, second, shift);
         let low = window(second, third, shift) >> 32;
-        let turns = (mantissa * (high & LOW_HALF))
+        (mantissa * (high & LOW_HALF))
             .wrapping_add((mantissa * (high >> 32)) << 32)
-            .wrapping_add((mantissa * low) >> 32);
-        let (n, rest) = rounded(turns);
-        in_two(x, n as u32, rest as f64 * UNIT)
+            .wrapping_add((mantissa * low) >> 32)
     }
 
-    /// Returns n, r and its correction, for 0 ≤ x ≤ [`NEAR`](super::NEAR): the same as [`reduced`], after Cody and Waite in
-    /// double precision. Next to no multiple of π/2 is r less than 10⁻⁸, and the error is less than 10⁻¹⁹.
+    /// Returns an angle of at most half a half turn, in half turns, that has the sine of x, or its cosine; NaN if x is not
+    /// finite.
     #[cfg_attr(optimized, inline(always))]
-    pub(in super::super) fn near(x: f32) -> (u32, f32, f32) {
-        let angle = f64::from(x);
-        let lifted = angle * std::f64::consts::FRAC_2_PI + ROUND;
-        let n = lifted - ROUND;
-        let [first, second, _] = PARTS;
-        in_two(x, lifted.to_bits() as u32, (angle - n * first) - n * second)
-    }
-
-    #[cfg_attr(optimized, inline(always))]
-    fn in_two(x: f32, n: u32, exact: f64) -> (u32, f32, f32) {
-        let r = exact as f32;
-        let correction = (exact - f64::from(r)) as f32;
-        if x < std::f32::consts::FRAC_PI_4 {
-            (0, x, 0.0)
+    pub(in super::super) fn sine_of<const COSINE: bool>(x: f32) -> f64 {
+        if f64::from(x.abs()) <= NEAR {
+            near_sine_of::<COSINE>(x)
         } else {
-            (n, r, correction)
+            far_sine_of::<COSINE>(x)
+        }
+    }
+
+    /// Returns what [`sine_of`] returns, for |x| up to [`NEAR`].
+    #[cfg_attr(optimized, inline(always))]
+    pub(in super::super) fn near_sine_of<const COSINE: bool>(x: f32) -> f64 {
+        let angle = f64::from(x);
+        let [first, rest] = HALF_TURNS;
+        let turns = angle * first;
+        // A sine has the cosine's value a quarter turn later.
+        let lifted = if COSINE { turns + 0.5 } else { turns } + ROUND;
+        let whole = lifted - ROUND;
+        let left = turns - if COSINE { whole - 0.5 } else { whole };
+        signed(left + angle * rest, lifted.to_bits())
+    }
+
+    /// Returns what [`sine_of`] returns, for |x| above [`NEAR`].
+    #[cfg_attr(optimized, inline(always))]
+    fn far_sine_of<const COSINE: bool>(x: f32) -> f64 {
+        let quarter = 1 << QUADRANT;
+        let before = if COSINE { quarter } else { 0 };
+        let lifted = turns(x.abs()).wrapping_add(before + quarter);
+        let rest = (lifted & (2 * quarter - 1)).cast_signed() - quarter.cast_signed();
+        let sign = if COSINE {
+            0
+        } else {
+            u64::from(x.to_bits() >> 31)
+        };
+        signed(0.5 * digits(x, rest), (lifted >> 63) ^ sign)
+    }
+
+    /// Returns a number, with the other sign if n is odd.
+    #[cfg_attr(optimized, inline(always))]
+    fn signed(x: f64, n: u64) -> f64 {
+        f64::from_bits(x.to_bits() ^ (n << 63))
+    }
+
+    /// Returns n, of which the lowest digit counts, and an angle of at most half a quarter turn: x is n quarter turns more,
+    /// which the angle is counted in. NaN if x is not finite.
+    #[cfg_attr(optimized, inline(always))]
+    pub(in super::super) fn tangent_of(x: f32) -> (u64, f64) {
+        if f64::from(x.abs()) <= NEAR {
+            near_tangent_of(x)
+        } else {
+            far_tangent_of(x)
+        }
+    }
+
+    /// Returns what [`tangent_of`] returns, for |x| up to [`NEAR`].
+    #[cfg_attr(optimized, inline(always))]
+    pub(in super::super) fn near_tangent_of(x: f32) -> (u64, f64) {
+        let angle = f64::from(x);
+        let [first, rest] = HALF_TURNS.map(|part| 2.0 * part);
+        let turns = angle * first;
+        let lifted = turns + ROUND;
+        (lifted.to_bits(), (turns - (lifted - ROUND)) + angle * rest)
+    }
+
+    /// Returns what [`tangent_of`] returns, for |x| above [`NEAR`].
+    #[cfg_attr(optimized, inline(always))]
+    fn far_tangent_of(x: f32) -> (u64, f64) {
+        let (n, rest) = rounded(turns(x.abs()));
+        (n, signed(digits(x, rest), u64::from(x.to_bits() >> 31)))
+    }
+
+    /// Returns a number of digits behind that of the quarter turns; NaN if x is not finite.
+    #[cfg_attr(optimized, inline(always))]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "the rounding error is far below that of single precision"
+    )]
+    fn digits(x: f32, rest: i64) -> f64 {
+        const UNIT: f64 = 1.0 / (1_u64 << QUADRANT) as f64;
+        if x.abs() < f32::INFINITY {
+            rest as f64 * UNIT
+        } else {
+            f64::NAN
         }
     }
 }
 
 pub(super) mod double {
-    use super::{LOW_HALF, NEAR, PARTS, ROUND, rounded};
+    use super::{LOW_HALF, NEAR, ROUND, rounded};
+
+    /// π/2 in three parts, the first two of 39 digits.
+    const PARTS: [f64; 3] = [
+        1.570_796_326_792_333_3,
+        2.563_344_151_590_573_2e-12,
+        3.945_554_166_563_205_5e-24,
+    ];
 
     /// The digits of 2/π, after as many zeros as the smallest number needs.
     const DIGITS: [u64; 20] = [

@@ -1,59 +1,64 @@
 //! sin x, cos x and tan x, for either element type.
 //!
-//! |x| = n π/2 + r with a whole n and |r| ≤ π/4. Then sin x, up to its sign, is a polynomial for the sine of r or one
-//! for its cosine, and tan x is one for the tangent of r, or −1 divided by it. r is two numbers, the second a
-//! correction of the first.
+//! In double precision |x| = n π/2 + r with a whole n and |r| ≤ π/4. Then sin x, up to its sign, is a polynomial for the
+//! sine of r or one for its cosine, and tan x is one for the tangent of r, or −1 divided by it. r is two numbers, the
+//! second a correction of the first.
+//!
+//! Single precision is computed in double precision, where shorter polynomials are exact enough: one for a sine up to a
+//! quarter turn, and two whose quotient is a tangent. They are in turns, which an angle is counted in without π.
+
+use std::f64::consts::{FRAC_PI_2, PI};
 
 use super::polynomial::polynomial;
 use super::quarter_turns;
 
-macro_rules! trigonometric {
-    ($module:ident, $float:ident, $bits:ident, $reduced:path, $sin:expr, $cos:expr, $tan:expr,) => {
+macro_rules! double {
+    ($module:ident, $reduced:path) => {
         pub(in super::super) mod $module {
-            use super::polynomial;
+            use super::{COS_DOUBLE, SIN_DOUBLE, TAN_DOUBLE, polynomial};
             use $reduced as reduced;
 
-            const SIGN: $bits = 1 << ($bits::BITS - 1);
+            const SIGN: u64 = 1 << 63;
 
             /// Returns the sine and the cosine of `r + low`.
             #[cfg_attr(optimized, inline(always))]
-            fn sine_and_cosine(r: $float, low: $float) -> ($float, $float) {
+            fn sine_and_cosine(r: f64, low: f64) -> (f64, f64) {
                 let square = r * r;
                 let half = 0.5 * square;
                 let near_cosine = 1.0 - half;
-                let sine = r + (low * near_cosine + r * square * polynomial(square, $sin));
+                let sine = r + (low * near_cosine + r * square * polynomial(square, SIN_DOUBLE));
                 let lost = (1.0 - near_cosine) - half;
-                let rest = square * square * polynomial(square, $cos) - r * low;
+                let rest = square * square * polynomial(square, COS_DOUBLE) - r * low;
                 (sine, near_cosine + (lost + rest))
             }
 
             /// Returns the sine of n quarter turns more than `r + low`, times the sign.
             #[cfg_attr(optimized, inline(always))]
-            fn turned(n: $bits, r: $float, low: $float, sign: $bits) -> $float {
+            fn turned(n: u64, r: f64, low: f64, sign: u64) -> f64 {
                 let (sine, cosine) = sine_and_cosine(r, low);
                 let result = if n & 1 == 0 { sine } else { cosine };
-                let flip = (n & 2) << ($bits::BITS - 2);
-                $float::from_bits(result.to_bits() ^ flip ^ sign)
+                let flip = (n & 2) << 62;
+                f64::from_bits(result.to_bits() ^ flip ^ sign)
             }
 
             #[cfg_attr(optimized, inline(always))]
-            pub(crate) fn sin(x: $float) -> $float {
+            pub(crate) fn sin(x: f64) -> f64 {
                 let (n, r, low) = reduced(x.abs());
                 let result = turned(n, r, low, x.to_bits() & SIGN);
                 finite(x, result)
             }
 
             #[cfg_attr(optimized, inline(always))]
-            pub(crate) fn cos(x: $float) -> $float {
+            pub(crate) fn cos(x: f64) -> f64 {
                 let (n, r, low) = reduced(x.abs());
                 finite(x, turned(n + 1, r, low, 0))
             }
 
             #[cfg_attr(optimized, inline(always))]
-            pub(crate) fn tan(x: $float) -> $float {
+            pub(crate) fn tan(x: f64) -> f64 {
                 let (n, r, low) = reduced(x.abs());
                 let square = r * r;
-                let cubic = r * square * polynomial(square, $tan);
+                let cubic = r * square * polynomial(square, TAN_DOUBLE);
                 let near = r + cubic;
                 let rest = cubic + low * (1.0 + near * near);
                 let tan = r + rest;
@@ -61,59 +66,91 @@ macro_rules! trigonometric {
                 let inverse = 1.0 / tan;
                 let odd = inverse * (inverse * lost) - inverse;
                 let result = if n & 1 == 0 { tan } else { odd };
-                let signed = $float::from_bits(result.to_bits() ^ (x.to_bits() & SIGN));
+                let signed = f64::from_bits(result.to_bits() ^ (x.to_bits() & SIGN));
                 finite(x, signed)
             }
 
             /// Returns the result for a finite x, else NaN.
             #[cfg_attr(optimized, inline(always))]
-            fn finite(x: $float, result: $float) -> $float {
-                if x.abs() < $float::INFINITY {
+            fn finite(x: f64, result: f64) -> f64 {
+                if x.abs() < f64::INFINITY {
                     result
                 } else {
-                    $float::NAN
+                    f64::NAN
                 }
             }
         }
     };
 }
 
-trigonometric! {
-    single, f32, u32, super::quarter_turns::single::reduced, super::SIN_SINGLE, super::COS_SINGLE, super::TAN_SINGLE,
+double! { double, super::quarter_turns::double::reduced }
+double! { double_near, super::quarter_turns::double::near }
+
+macro_rules! single {
+    ($module:ident, $sine_of:ident, $tangent_of:ident) => {
+        pub(in super::super) mod $module {
+            use super::super::quarter_turns::single::{$sine_of, $tangent_of};
+            use super::{sine, tangent};
+
+            #[cfg_attr(optimized, inline(always))]
+            pub(crate) fn sin(x: f32) -> f32 {
+                sine($sine_of::<false>(x))
+            }
+
+            #[cfg_attr(optimized, inline(always))]
+            pub(crate) fn cos(x: f32) -> f32 {
+                sine($sine_of::<true>(x))
+            }
+
+            #[cfg_attr(optimized, inline(always))]
+            pub(crate) fn tan(x: f32) -> f32 {
+                let (n, turns) = $tangent_of(x);
+                tangent(n, turns)
+            }
+        }
+    };
 }
 
-trigonometric! {
-    single_near, f32, u32, super::quarter_turns::single::near, super::SIN_SINGLE, super::COS_SINGLE, super::TAN_SINGLE,
+single! { single, sine_of, tangent_of }
+single! { single_near, near_sine_of, near_tangent_of }
+
+/// Returns the sine of at most half a half turn.
+#[cfg_attr(optimized, inline(always))]
+fn sine(turns: f64) -> f32 {
+    let square = turns * turns;
+    (turns * (PI + square * polynomial(square, SIN_SINGLE))) as f32
 }
 
-trigonometric! {
-    double_near, f64, u64, super::quarter_turns::double::near, super::SIN_DOUBLE, super::COS_DOUBLE, super::TAN_DOUBLE,
+/// Returns the tangent of n quarter turns and at most half a quarter turn more.
+#[cfg_attr(optimized, inline(always))]
+fn tangent(n: u64, turns: f64) -> f32 {
+    let [a, b, c, d] = TAN_SINGLE;
+    let square = turns * turns;
+    let sine = (turns * (FRAC_PI_2 + square * (a + b * square))) as f32;
+    let cosine = (1.0 + square * (c + d * square)) as f32;
+    // One division: of a choice of quotients, the compiler would compute both.
+    let (above, below) = if n & 1 == 0 {
+        (sine, cosine)
+    } else {
+        (-cosine, sine)
+    };
+    above / below
 }
 
-trigonometric! {
-    double, f64, u64, super::quarter_turns::double::reduced, super::SIN_DOUBLE, super::COS_DOUBLE, super::TAN_DOUBLE,
-}
-
-/// (sin r / r − 1) / r² in r² up to (π/4)², to 3·10⁻¹¹.
-const SIN_SINGLE: [f32; 4] = [
-    -0.166_666_666_6,
-    0.008_333_331_873,
-    -0.000_198_400_857_9,
-    2.724_980_35e-6,
+/// (sin πt / t − π) / t² in t² up to ¼: sin πt to 6·10⁻⁹.
+const SIN_SINGLE: [f64; 4] = [
+    -5.167_710_572_663_881,
+    2.550_082_280_974_980_3,
+    -0.598_307_901_928_929_2,
+    0.077_675_528_277_483_58,
 ];
 
-/// (cos r − 1 + r²/2) / r⁴ in r² up to (π/4)², to 2·10⁻⁹.
-const COS_SINGLE: [f32; 3] = [0.041_666_664_66, -0.001_388_830_257, 2.454_784_115e-5];
-
-/// (tan r / r − 1) / r² in r² up to (π/4)², to 9·10⁻⁹.
-const TAN_SINGLE: [f32; 7] = [
-    0.333_333_339_8,
-    0.133_332_306_5,
-    0.053_994_528_41,
-    0.021_620_626_15,
-    0.009_963_904_47,
-    0.001_182_514_606,
-    0.003_844_805_088,
+/// tan ½πt = t (½π + a t² + b t⁴) / (1 + c t² + d t⁴) for t up to ½, to 3·10⁻¹¹: a, b, c and d.
+const TAN_SINGLE: [f64; 4] = [
+    -0.431_588_847_438_375_54,
+    0.010_277_702_508_341_652,
+    -1.097_225_024_297_445,
+    0.097_231_868_218_903_45,
 ];
 
 /// (sin r / r − 1) / r² in r² up to (π/4)², to 2·10⁻²⁰.
