@@ -12,7 +12,7 @@ macro_rules! exponentials {
         magic: $magic:expr, digits: $digits:expr, bias: $bias:expr,
         ln_2: [$high:expr, $low:expr], quadratic: $quadratic:expr,
         small: $small:expr, overflow: $overflow:expr, underflow: $underflow:expr,
-        tiny: $tiny:expr, minus_one: $minus_one:expr, softplus: $softplus:expr, tanh: $tanh:expr,
+        tiny: $tiny:expr, minus_one: $minus_one:expr, softplus: $softplus:expr, tanh: ($one:expr, $tanh:expr),
     ) => {
         pub(in super::super) mod $module {
             use super::polynomial;
@@ -159,7 +159,10 @@ macro_rules! exponentials {
             pub(in super::super) fn tanh(x: $float) -> $float {
                 let square = x * x;
                 let near = x + x * (square * polynomial(square, $tanh));
-                let far = 1.0 - 2.0 / (1.0 + exp(2.0 * x.abs()));
+                // From where on it is 1. A comparison that keeps NaN.
+                let a = if x.abs() > $one { $one } else { x.abs() };
+                let (n, r, rest) = reduced(2.0 * a);
+                let far = 1.0 - 2.0 / (1.0 + (1.0 + (r + rest)) * n.power());
                 (if x.abs() < 0.6 { near } else { far }).copysign(x)
             }
         }
@@ -170,16 +173,16 @@ exponentials! {
     single, f32, u32,
     magic: 12_582_912.0, digits: 23, bias: 127,
     ln_2: [0.693_359_375, -2.121_944_4e-4], quadratic: super::QUADRATIC_SINGLE,
-    small: 125.0, overflow: 89.0, underflow: -104.0,
-    tiny: 3e-8, minus_one: -18.0, softplus: super::SOFTPLUS_SINGLE, tanh: super::TANH_SINGLE,
+    small: 124.0, overflow: 89.0, underflow: -104.0,
+    tiny: 3e-8, minus_one: -18.0, softplus: super::SOFTPLUS_SINGLE, tanh: (10.0, super::TANH_SINGLE),
 }
 
 exponentials! {
     double, f64, u64,
     magic: 6_755_399_441_055_744.0, digits: 52, bias: 1023,
     ln_2: [0.693_147_180_369_123_8, 1.908_214_929_270_587_7e-10], quadratic: super::QUADRATIC_DOUBLE,
-    small: 1021.0, overflow: 710.0, underflow: -746.0,
-    tiny: 5e-17, minus_one: -38.0, softplus: super::SOFTPLUS_DOUBLE, tanh: super::TANH_DOUBLE,
+    small: 1020.0, overflow: 710.0, underflow: -746.0,
+    tiny: 5e-17, minus_one: -38.0, softplus: super::SOFTPLUS_DOUBLE, tanh: (20.0, super::TANH_DOUBLE),
 }
 
 /// (eʳ − 1 − r) / r² on |r| ≤ 0.347, to 6·10⁻⁸.

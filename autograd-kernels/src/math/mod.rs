@@ -97,7 +97,7 @@ functions! {
     /// ```
     exp = exponential;
 
-    /// Returns eˣ − 1, to two units in the last place near zero too.
+    /// Returns eˣ − 1, to three units in the last place near zero too.
     exp_m1 = exponential;
 
     /// Returns ln x, to one unit in the last place; NaN for negative numbers.
@@ -112,7 +112,7 @@ functions! {
     /// Returns 1 / (1 + e⁻ˣ), to three units in the last place.
     sigmoid = exponential;
 
-    /// Returns ln(1 + eˣ), to two units in the last place; it never overflows.
+    /// Returns ln(1 + eˣ), to three units in the last place; it never overflows.
     softplus = exponential;
 
     /// Returns the error function, 2/√π ∫₀ˣ e^(−t²) dt, to two units in the last place.
