@@ -590,7 +590,8 @@ impl<R: Real, const N: usize> Real for Dual<R, N> {
     #[cfg_attr(optimized, inline(always))]
     fn sqrt(self) -> Self {
         let root = self.value.sqrt();
-        chain!(self, root, (root + root).recip())
+        // The reciprocal is shared with a quotient by the root.
+        chain!(self, root, root.recip() * 0.5)
     }
 
     #[cfg_attr(optimized, inline(always))]
