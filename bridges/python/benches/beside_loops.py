@@ -87,7 +87,7 @@ def ours(function, *values):
     def run(leaves):
         outputs = function(*leaves, *values)
         last = outputs[-1] if isinstance(outputs, tuple) else outputs
-        return torch.autograd.grad(last, leaves, torch.ones_like(last), allow_unused=True)
+        return torch.autograd.grad(last, leaves, torch.ones(()).expand_as(last), allow_unused=True)
 
     return run
 

@@ -259,7 +259,8 @@ impl Memory {
         self.shape.iter().product()
     }
 
-    /// Returns the elements as a tensor: their memory, or a copy if they are not in row-major order.
+    /// Returns the elements as a tensor: their memory, or a copy if they are not in row-major order. Elements that are
+    /// expanded along an axis are there once.
     ///
     /// # Safety
     /// The memory is there while the tensor is read. `owner`, if there is one, keeps it alive as long as the tensor.
@@ -284,6 +285,16 @@ impl Memory {
             let memory = unsafe { Borrowed::new(first, length, owner) };
             return TensorD::from_owner(&self.shape, memory);
         };
+        // What is expanded, such as the gradient of a sum, is broadcast here too.
+        let axes = self.shape.iter().zip(strides);
+        let own: Vec<usize> = axes
+            .map(|(&length, &stride)| if stride == 0 { 1 } else { length })
+            .collect();
+        if is_row_major(&own, strides) {
+            // SAFETY: as above.
+            let memory = unsafe { Borrowed::new(first, own.iter().product(), owner) };
+            return TensorD::from_owner(&own, memory).broadcast_to(&self.shape);
+        }
         let shape = IxDyn(&self.shape).strides(IxDyn(strides));
         // SAFETY: the tensor has its elements at these places; strides of tensors are not negative.
         unsafe { ArrayView::from_shape_ptr(shape, first) }

@@ -156,7 +156,8 @@ def test_memory_is_shared_and_results_are_not():
 def test_layouts_are_read_as_they_are():
     limit = leaf(1, 1, low=0.5)
     x = leaf(4, 3)
-    for view in (x.t(), x[::2], x[:, 1:], x.flip(0), x[:1].expand(5, 3), x[:, :0], x.reshape(2, 2, 3)[1]):
+    expanded = x[:1].expand(5, 3), x[:, :1].expand(4, 6), x[0, 0].expand(2, 3), x[:, :1].expand(4, 3).t()
+    for view in (x.t(), x[::2], x[:, 1:], x.flip(0), *expanded, x[:, :0], x.reshape(2, 2, 3)[1]):
         torch.testing.assert_close(diffops.squash(view, limit), squash(view, limit))
         ours, theirs = (torch.autograd.grad(f(view, limit).sum(), (x, limit)) for f in (diffops.squash, squash))
         for one, other in zip(ours, theirs):
@@ -166,6 +167,21 @@ def test_layouts_are_read_as_they_are():
     parameter = torch.nn.Parameter(x.detach().clone())
     diffops.squash(parameter, limit).sum().backward()
     assert parameter.grad is not None
+
+
+def test_expanded_gradients_are_those_of_copies():
+    x, limit, v, tau = leaf(4, 3), leaf(1, 1, low=0.5), leaf(3), leaf(3, low=0.5)
+    for function, leaves in ((diffops.squash, (x, limit)), (diffops.leaky, (v, x, tau)), (diffops.Exp, (x,))):
+        outputs = function(*leaves)
+        output = outputs[-1] if isinstance(outputs, tuple) else outputs
+        number, row, column = torch.ones(()).double(), leaf(1, 3).detach(), leaf(4, 1).detach()
+        for grad in (number, row, column):
+            grad = grad.expand_as(output)
+            ours, theirs = (
+                torch.autograd.grad(output, leaves, grad, retain_graph=True, allow_unused=True)
+                for grad in (grad, grad.contiguous())
+            )
+            torch.testing.assert_close(ours, theirs)
 
 
 def test_what_pytorch_has_yet_to_do_is_done():
