@@ -1,8 +1,8 @@
 //! Views whose elements or rows repeat or are apart in memory, such as a bias that is added to each row of a matrix, for
 //! the loops over slices.
 //!
-//! A block of rows at a time is copied to a buffer that stays in the fastest cache, so that the loop itself runs over
-//! slices: a row that repeats is copied once.
+//! The loop itself runs over slices: a long row where it is, and blocks of short ones, which are copied to a buffer that
+//! stays in the fastest cache. A row that repeats is copied once.
 
 use std::ops::Range;
 
