@@ -10,23 +10,21 @@ macro_rules! exponentials {
     (
         $module:ident, $float:ident, $bits:ident,
         magic: $magic:expr, digits: $digits:expr, bias: $bias:expr,
-        ln_2: [$high:expr, $low:expr], quadratic: $quadratic:expr,
+        ln_2: [$high:expr, $low:expr], quadratic: $quadratic:expr, rough: $rough:expr,
         small: $small:expr, overflow: $overflow:expr, underflow: $underflow:expr,
-        tiny: $tiny:expr, minus_one: $minus_one:expr, softplus: $softplus:expr, tanh: ($one:expr, $tanh:expr),
+        tiny: $tiny:expr, minus_one: $minus_one:expr, softplus: $softplus:expr, one: $one:expr,
     ) => {
         pub(in super::super) mod $module {
             use super::polynomial;
 
-            /// Returns n, r, and eʳ − 1 − r with the rounding error of r.
+            /// Returns n, an exact part of r, and what is left of eʳ − 1.
             #[cfg_attr(optimized, inline(always))]
             fn reduced(x: $float) -> (Whole, $float, $float) {
                 let whole = Whole::nearest(x * std::$float::consts::LOG2_E);
                 let n = whole.number();
                 // This product is exact: the high part of ln 2 ends in as many zeros as n has digits.
                 let (high, low) = (x - n * $high, n * $low);
-                let r = high - low;
-                let lost = (high - r) - low;
-                (whole, r, lost + exp_tail(r))
+                (whole, high, exp_tail(high - low) - low)
             }
 
             /// Returns eʳ − 1 − r for |r| ≤ ½ ln 2.
@@ -35,51 +33,55 @@ macro_rules! exponentials {
                 r * r * polynomial(r, $quadratic)
             }
 
-            const TWO_TO_MINUS_64: $float = 5.421_010_862_427_522e-20;
+            /// Returns eʳ to some units, for |r| ≤ ½ ln 2.
+            #[cfg_attr(optimized, inline(always))]
+            fn rough_exp(r: $float) -> $float {
+                1.0 + (r + r * r * polynomial(r, $rough))
+            }
+
+            const TWO_TO_64: $float = 18_446_744_073_709_551_616.0;
+            pub(in super::super) const TWO_TO_MINUS_64: $float = 1.0 / TWO_TO_64;
 
             /// A whole number n, as the sum with a number whose last digit counts ones.
             #[derive(Clone, Copy)]
             pub(in super::super) struct Whole($float);
 
             impl Whole {
+                /// A number whose last digit counts ones, of which the lowest digits are the exponent of 1.
+                const ZERO: $float = $magic + $bias as $float;
+
                 /// Returns the nearest whole number.
                 #[cfg_attr(optimized, inline(always))]
                 pub(in super::super) fn nearest(x: $float) -> Self {
-                    Self(x + $magic)
+                    Self(x + Self::ZERO)
                 }
 
                 #[cfg_attr(optimized, inline(always))]
                 pub(in super::super) fn number(self) -> $float {
-                    self.0 - $magic
+                    self.0 - Self::ZERO
                 }
 
                 /// Returns 2ⁿ, for an n between the smallest exponent and the largest.
                 #[cfg_attr(optimized, inline(always))]
                 pub(in super::super) fn power(self) -> $float {
-                    self.power_from($bias)
+                    $float::from_bits(self.0.to_bits() << $digits)
                 }
 
-                /// Returns 2 to the power of n and what `exponent` is above the exponent of 1.
+                /// Returns 2ⁿ times a power of two.
                 #[cfg_attr(optimized, inline(always))]
-                fn power_from(self, exponent: $bits) -> $float {
-                    let bits = self.0.to_bits() << $digits;
-                    $float::from_bits(bits.wrapping_add(exponent << $digits))
+                fn power_times(self, power: $float) -> $float {
+                    let above = power.to_bits().wrapping_sub($bias << $digits);
+                    $float::from_bits(self.power().to_bits().wrapping_add(above))
                 }
 
                 /// Returns 2ⁿ x, in two steps: 2ⁿ itself may be too large or too small.
                 #[cfg_attr(optimized, inline(always))]
                 pub(in super::super) fn scale(self, x: $float) -> $float {
                     // The first step is in the range.
-                    let is_small = self.0 < $magic - $small;
-                    let exponent = if is_small { $bias + 64 } else { $bias - 1 };
+                    let is_small = self.0 < Self::ZERO - $small;
+                    let first = if is_small { TWO_TO_64 } else { 0.5 };
                     let rest = if is_small { TWO_TO_MINUS_64 } else { 2.0 };
-                    x * self.power_from(exponent) * rest
-                }
-
-                /// Returns 2ⁿ x for n ≤ 0, in two steps: 2ⁿ itself may be too small.
-                #[cfg_attr(optimized, inline(always))]
-                fn scale_down(self, x: $float) -> $float {
-                    x * self.power_from($bias + 64) * TWO_TO_MINUS_64
+                    x * self.power_times(first) * rest
                 }
             }
 
@@ -97,7 +99,8 @@ macro_rules! exponentials {
             fn exp_of_negative(x: $float) -> $float {
                 let x = if x < $underflow { $underflow } else { x };
                 let (n, r, rest) = reduced(x);
-                n.scale_down(1.0 + (r + rest))
+                // 2ⁿ itself may be too small.
+                (1.0 + (r + rest)) * n.power_times(TWO_TO_64) * TWO_TO_MINUS_64
             }
 
             /// Returns ½ eˣ for x ≥ 0, which is finite for slightly larger x than eˣ.
@@ -106,20 +109,17 @@ macro_rules! exponentials {
                 let limit = $overflow + 1.0;
                 let x = if x > limit { limit } else { x };
                 let (n, r, rest) = reduced(x);
-                (1.0 + (r + rest)) * n.power_from($bias - 2) * 2.0
+                (1.0 + (r + rest)) * n.power_times(0.25) * 2.0
             }
 
-            /// Returns 2ⁿ and eʳ, with x + rest = n ln 2 + r, for an x ≤ 0 that ends in zeros, a rest of less than
-            /// 0.1, and about their sum divided by ln 2.
+            /// Returns e to the power of x + rest to some units, times 2⁶⁴, which keeps it a normal number: for an x ≤ 0
+            /// that ends in zeros, a rest of less than 0.1, and about their sum divided by ln 2.
             #[cfg_attr(optimized, inline(always))]
-            pub(in super::super) fn exp_of_sum(
-                x: $float,
-                rest: $float,
-                about: $float,
-            ) -> [$float; 2] {
-                let n = Whole::nearest(about);
-                let r = (x - n.number() * $high) + (rest - n.number() * $low);
-                [n.scale_down(1.0), 1.0 + (r + exp_tail(r))]
+            pub(in super::super) fn exp_of_sum(x: $float, rest: $float, about: $float) -> $float {
+                let whole = Whole::nearest(about);
+                let n = whole.number();
+                let r = (x - n * $high) + (rest - n * $low);
+                rough_exp(r) * whole.power_times(TWO_TO_64)
             }
 
             #[cfg_attr(optimized, inline(always))]
@@ -132,7 +132,7 @@ macro_rules! exponentials {
                 };
                 let (n, r, rest) = reduced(between);
                 // 2ⁿ (eʳ − 1) + (2ⁿ − 1), all by half: 2ⁿ itself may be too large.
-                let half = n.power_from($bias - 1);
+                let half = n.power_times(0.5);
                 let result = ((r + rest) * half + (half - 0.5)) * 2.0;
                 if x.abs() < $tiny { x } else { result }
             }
@@ -155,15 +155,29 @@ macro_rules! exponentials {
                 (if x < 0.0 { 0.0 } else { x }) + log
             }
 
+            /// Computes tanh x = e / (2 + e), with e = e²ˣ − 1.
             #[cfg_attr(optimized, inline(always))]
             pub(in super::super) fn tanh(x: $float) -> $float {
-                let square = x * x;
-                let near = x + x * (square * polynomial(square, $tanh));
                 // From where on it is 1. A comparison that keeps NaN.
                 let a = if x.abs() > $one { $one } else { x.abs() };
-                let (n, r, rest) = reduced(2.0 * a);
-                let far = 1.0 - 2.0 / (1.0 + (1.0 + (r + rest)) * n.power());
-                (if x.abs() < 0.6 { near } else { far }).copysign(x)
+                let whole = Whole::nearest(2.0 * a * std::$float::consts::LOG2_E);
+                let n = whole.number();
+                let r = (2.0 * a - n * $high) - n * $low;
+                let power = whole.power();
+                let e = (r + exp_tail(r)) * power + (power - 1.0);
+                let far = e / (2.0 + e);
+                // The rounding errors of the quotient are small beside e.
+                let near = 0.5 * (e - e * far);
+                (if a < 0.3 { near } else { far }).copysign(x)
+            }
+
+            /// Returns eˣ for an x ≤ 0 where it is no subnormal number, to some units, times |x| if that is more than 1.
+            /// This is enough for a factor of a small summand.
+            #[cfg_attr(optimized, inline(always))]
+            pub(in super::super) fn exp_of_summand(x: $float) -> $float {
+                let whole = Whole::nearest(x * std::$float::consts::LOG2_E);
+                let r = x - whole.number() * std::$float::consts::LN_2;
+                rough_exp(r) * whole.power()
             }
         }
     };
@@ -172,17 +186,17 @@ macro_rules! exponentials {
 exponentials! {
     single, f32, u32,
     magic: 12_582_912.0, digits: 23, bias: 127,
-    ln_2: [0.693_359_375, -2.121_944_4e-4], quadratic: super::QUADRATIC_SINGLE,
+    ln_2: [0.693_359_375, -2.121_944_4e-4], quadratic: super::QUADRATIC_SINGLE, rough: super::ROUGH_SINGLE,
     small: 124.0, overflow: 89.0, underflow: -104.0,
-    tiny: 3e-8, minus_one: -18.0, softplus: super::SOFTPLUS_SINGLE, tanh: (10.0, super::TANH_SINGLE),
+    tiny: 3e-8, minus_one: -18.0, softplus: super::SOFTPLUS_SINGLE, one: 10.0,
 }
 
 exponentials! {
     double, f64, u64,
     magic: 6_755_399_441_055_744.0, digits: 52, bias: 1023,
-    ln_2: [0.693_147_180_369_123_8, 1.908_214_929_270_587_7e-10], quadratic: super::QUADRATIC_DOUBLE,
+    ln_2: [0.693_147_180_369_123_8, 1.908_214_929_270_587_7e-10], quadratic: super::QUADRATIC_DOUBLE, rough: super::QUADRATIC_DOUBLE,
     small: 1020.0, overflow: 710.0, underflow: -746.0,
-    tiny: 5e-17, minus_one: -38.0, softplus: super::SOFTPLUS_DOUBLE, tanh: (20.0, super::TANH_DOUBLE),
+    tiny: 5e-17, minus_one: -38.0, softplus: super::SOFTPLUS_DOUBLE, one: 20.0,
 }
 
 /// (eʳ − 1 − r) / r² on |r| ≤ 0.347, to 6·10⁻⁸.
@@ -192,6 +206,14 @@ const QUADRATIC_SINGLE: [f32; 5] = [
     0.041_666_374_94,
     0.008_363_192_27,
     0.001_394_114_171,
+];
+
+/// The same, to 1.2·10⁻⁶: the exponential to 1.2·10⁻⁷.
+const ROUGH_SINGLE: [f32; 4] = [
+    0.499_991_936_5,
+    0.166_671_032,
+    0.041_895_557_95,
+    0.008_315_715_965,
 ];
 
 /// (eʳ − 1 − r) / r² on |r| ≤ 0.347, to 10⁻¹⁶.
@@ -230,30 +252,4 @@ const SOFTPLUS_DOUBLE: [f64; 11] = [
     0.108_482_018_710_269_028,
     0.074_793_295_816_185_708_45,
     0.156_536_577_677_216_741_3,
-];
-
-/// (tanh x / x − 1) / x² in x² up to 0.36, to 10⁻⁹.
-const TANH_SINGLE: [f32; 6] = [
-    -0.333_333_332_312_079_23,
-    0.133_333_128_668_618,
-    -0.053_961_551_781_342_69,
-    0.021_788_321_997_108_52,
-    -0.008_410_070_801_530_736,
-    0.002_370_765_640_497_788,
-];
-
-/// (tanh x / x − 1) / x² in x² up to 0.36, to 2·10⁻¹⁸.
-const TANH_DOUBLE: [f64; 12] = [
-    -0.333_333_333_333_333_3,
-    0.133_333_333_333_332_05,
-    -0.053_968_253_968_085_31,
-    0.021_869_488_527_368_107,
-    -0.008_863_235_292_803_289,
-    0.003_592_124_250_008_692_5,
-    -0.001_455_795_885_573_463_5,
-    0.000_589_768_099_468_826_8,
-    -0.000_237_952_013_839_249_94,
-    9.332_432_233_847_448e-5,
-    -3.208_661_403_793_599_4e-5,
-    6.934_046_420_988_954e-6,
 ];

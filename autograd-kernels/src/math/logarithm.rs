@@ -37,9 +37,9 @@ macro_rules! logarithms {
             fn ordinary(x: $float) -> $float {
                 let (k, f) = parts(x);
                 let s = f / (2.0 + f);
-                let half_square = 0.5 * f * f;
                 let rest = s * s * polynomial(s * s, $terms);
-                let below = half_square - (s * (half_square + rest) + k * $low);
+                // 2s = f − fs, where f is exact.
+                let below = s * (f - rest) - k * $low;
                 k * $high - (below - f)
             }
 

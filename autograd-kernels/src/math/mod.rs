@@ -106,7 +106,7 @@ functions! {
     /// Returns ln(1 + x), to two units in the last place near zero too.
     ln_1p = logarithm;
 
-    /// Returns tanh x, to two units in the last place.
+    /// Returns tanh x, to three units in the last place.
     tanh = exponential;
 
     /// Returns 1 / (1 + e⁻ˣ), to three units in the last place.

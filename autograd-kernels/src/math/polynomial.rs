@@ -35,8 +35,11 @@ pub(super) fn polynomial_of_pairs<T: Element, const N: usize>(
     coefficients: [[T; 2]; N],
 ) -> T {
     let square = x * x;
-    let pairs = coefficients.iter().rev();
-    pairs.fold(T::zero(), |sum, &[c, d]| (c + d * x) + square * sum)
+    let pairs = coefficients.into_iter().rev().map(|[c, d]| c + d * x);
+    // Without a 0 to begin with, whose product with an infinite number the compiler would have to compute.
+    pairs
+        .reduce(|sum, pair| pair + square * sum)
+        .unwrap_or(T::zero())
 }
 
 /// Returns up to four summands of a polynomial, from a coefficient on, without that power of x.
