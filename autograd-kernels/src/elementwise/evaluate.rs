@@ -10,12 +10,12 @@ use super::faster::Choice;
 use super::groups::{MOST_AT_ONCE, groups};
 use super::interleaved::{put_together, take_apart};
 use super::item::{Item, numbers};
-use super::prefetch::prefetch;
 use super::recorded::Replay;
 use crate::checks::size;
 use crate::element::Element;
 use crate::loops::broadcast::{for_each_run, repeated, strides};
 use crate::loops::lanes::rows;
+use crate::loops::prefetch::prefetch;
 use crate::memory;
 use crate::parallel::{split_each_mut, worth};
 

@@ -55,7 +55,6 @@ mod interleaved;
 mod item;
 pub(crate) mod order;
 mod pairs;
-mod prefetch;
 pub(crate) mod recorded;
 mod replayed;
 mod replayed_pairs;

@@ -17,6 +17,7 @@ use crate::element::number::Number;
 use crate::element::{Element, Family, of_type};
 use crate::loops::broadcast::{by_rows, repeated, row_block};
 use crate::loops::map::filled;
+use crate::loops::prefetch::{by_pages, prefetch_page};
 use crate::loops::row_major::{in_row_major, row_major};
 use crate::loops::wide::{Loop, SHORT, map_here, widest, zip_here, zip_in_place_here};
 use crate::math::near::NEAR;
@@ -64,15 +65,14 @@ fn product<T: Element, R: Number<T>>(
     }
 }
 
-/// The elements of a part, of which numbers are tested for being near: few enough to be in the fastest cache afterwards.
-const PART: usize = 1024;
-
 /// Runs loops that write to `out`, on all threads: on ranges of it and, where it matters, with whether all their numbers
-/// are near. This is compiled once for all functions.
+/// are near. Where a loop may run twice, numbers are taken for near as long as they are, and tested afterwards: then they
+/// are in the fastest cache, and memory is waited for while the loop computes. This is compiled once for all functions.
 fn by_parts<T: Element, U: Send>(
     loops: &dyn UnaryLoops<T>,
     x: &[T],
     out: &mut [U],
+    may_run_twice: bool,
     run: impl Fn(Range<usize>, &mut [U], bool) + Sync,
 ) {
     let has_parts = loops.has_parts();
@@ -80,16 +80,21 @@ fn by_parts<T: Element, U: Send>(
         return run(0..x.len(), out, false);
     }
     split_mut(out, 1, worth::LOOP, |first, out| {
-        let part = if has_parts { PART } else { out.len() };
-        for (index, out) in out.chunks_mut(part).enumerate() {
-            let start = first + index * part;
-            let range = start..start + out.len();
+        let mut takes_for_near = has_parts && may_run_twice;
+        by_pages(first, out, |range, out| {
+            prefetch_page(&x[range.end..]);
+            if takes_for_near {
+                run(range.clone(), out, true);
+            }
             let mut are_near = has_parts;
             if has_parts {
                 widest(AreNear(&x[range.clone()], &mut are_near));
             }
-            run(range, out, are_near);
-        }
+            if !(takes_for_near && are_near) {
+                run(range, out, are_near);
+            }
+            takes_for_near = may_run_twice && are_near;
+        });
     });
 }
 
@@ -206,7 +211,7 @@ fn values_by<T: Element, D: Dimension>(
 ) -> Array<T, D> {
     if let Some(slice) = x.as_slice() {
         return filled(x, |out| {
-            by_parts(loops, slice, out, |range, out, are_near| {
+            by_parts(loops, slice, out, true, |range, out, are_near| {
                 loops.values(&slice[range], out, are_near);
             });
         });
@@ -223,7 +228,7 @@ fn values_by<T: Element, D: Dimension>(
     if row_block(x).is_some() {
         return filled(x, |out| {
             by_rows([x], out, |[x], out| {
-                by_parts(loops, x, out, |range, out, are_near| {
+                by_parts(loops, x, out, true, |range, out, are_near| {
                     loops.values(&x[range], out, are_near);
                 });
             });
@@ -260,12 +265,12 @@ fn products_by<T: Element, D: Dimension>(
     );
     match (gradients.as_slice(), repeated(gradients), x.as_slice()) {
         (Some(gradients), _, Some(slice)) => filled(x, |out| {
-            by_parts(loops, slice, out, |range, out, are_near| {
+            by_parts(loops, slice, out, true, |range, out, are_near| {
                 loops.products(&gradients[range.clone()], &slice[range], out, are_near);
             });
         }),
         (None, Some(gradient), Some(slice)) => filled(x, |out| {
-            by_parts(loops, slice, out, |range, out, are_near| {
+            by_parts(loops, slice, out, true, |range, out, are_near| {
                 let gradients = [gradient; BLOCK];
                 let blocks = slice[range].chunks(BLOCK);
                 for (out, x) in out.chunks_mut(BLOCK).zip(blocks) {
@@ -275,7 +280,7 @@ fn products_by<T: Element, D: Dimension>(
         }),
         _ if row_block(gradients).is_some() && row_block(x).is_some() => filled(x, |out| {
             by_rows([gradients, x], out, |[gradients, x], out| {
-                by_parts(loops, x, out, |range, out, are_near| {
+                by_parts(loops, x, out, true, |range, out, are_near| {
                     loops.products(&gradients[range.clone()], &x[range], out, are_near);
                 });
             });
@@ -293,7 +298,7 @@ fn products_by<T: Element, D: Dimension>(
 /// If the lengths differ.
 pub fn multiply<T: Element>(function: &impl Unary, gradients: &mut [T], x: &[T]) {
     let loops = loops::<T>(function);
-    by_parts(loops, x, gradients, |range, gradients, are_near| {
+    by_parts(loops, x, gradients, false, |range, gradients, are_near| {
         loops.multiply(gradients, &x[range], are_near);
     });
 }

@@ -10,10 +10,10 @@ use super::evaluation::{BLOCK, LANES, Results};
 use super::formula::Formula;
 use super::item::{Spot, common_width, part, slices, spots};
 use super::order::{Order, Variables, reversed};
-use super::prefetch::prefetch;
 use super::terms::Terms;
 use crate::element::Element;
 use crate::element::number::Number;
+use crate::loops::prefetch::prefetch;
 use crate::loops::wide::Loop;
 
 /// Elements of the results that are computed at a time.

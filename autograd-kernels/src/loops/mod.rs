@@ -10,6 +10,7 @@ pub(crate) mod max;
 pub(crate) mod mean_var;
 pub(crate) mod movement;
 pub(crate) mod pairwise;
+pub(crate) mod prefetch;
 mod product_of_others;
 pub(crate) mod reductions;
 pub(crate) mod row_major;

@@ -10,6 +10,7 @@
 
 use std::mem::MaybeUninit;
 
+use super::prefetch::{by_pages, prefetch_page};
 use crate::element::Element;
 use crate::parallel::{split_mut, worth};
 #[cfg(all(target_arch = "x86_64", optimized))]
@@ -112,7 +113,10 @@ pub(crate) fn map_into<T: Copy + Sync, U: Send>(
         return Map(x, out, f).run();
     }
     split_mut(out, 1, worth::LOOP, |first, out| {
-        compiled(Map(&x[first..first + out.len()], out, f));
+        by_pages(first, out, |range, out| {
+            prefetch_page(&x[range.end..]);
+            compiled(Map(&x[range], out, f));
+        });
     });
 }
 
@@ -144,8 +148,11 @@ pub(crate) fn zip_into<T: Copy + Sync, U: Copy + Sync, V: Send>(
         return Zip(x, y, out, f).run();
     }
     split_mut(out, 1, worth::LOOP, |first, out| {
-        let range = first..first + out.len();
-        compiled(Zip(&x[range.clone()], &y[range], out, f));
+        by_pages(first, out, |range, out| {
+            prefetch_page(&x[range.end..]);
+            prefetch_page(&y[range.end..]);
+            compiled(Zip(&x[range.clone()], &y[range], out, f));
+        });
     });
 }
 
@@ -175,7 +182,9 @@ pub fn map_in_place<T: Copy + Send + Sync>(x: &mut [T], f: impl Fn(T) -> T + Syn
     if x.len() < SHORT {
         return MapInPlace(x, &f).run();
     }
-    split_mut(x, 1, worth::LOOP, |_, x| compiled(MapInPlace(x, &f)));
+    split_mut(x, 1, worth::LOOP, |first, x| {
+        by_pages(first, x, |_, x| compiled(MapInPlace(x, &f)));
+    });
 }
 
 /// Replaces each element by `f` of it and the element of `y` at its index.
@@ -224,7 +233,10 @@ fn zip_in_place_by<T: Copy + Send, U: Copy + Sync>(
         return ZipInPlace(x, y, f).run();
     }
     split_mut(x, 1, worth::LOOP, |first, x| {
-        compiled(ZipInPlace(x, &y[first..first + x.len()], f));
+        by_pages(first, x, |range, x| {
+            prefetch_page(&y[range.end..]);
+            compiled(ZipInPlace(x, &y[range], f));
+        });
     });
 }
 
