@@ -4,11 +4,13 @@
 //! lanes at a time are copied into a buffer.
 
 use std::borrow::Cow;
+use std::mem::MaybeUninit;
 
 use ndarray::{Array, ArrayView, Axis, Dimension};
 
 use super::axes::Axes;
 use super::broadcast::repeated;
+use super::wide::written;
 use crate::element::Element;
 use crate::memory;
 use crate::parallel::{each_part, shares, worth};
@@ -259,11 +261,12 @@ pub fn map_lanes<T: Element, R: Send, D: Dimension>(
     let axes: Vec<usize> = (0..x.ndim()).collect();
     let [outer, length, inner] = blocks(&axes, x.shape(), reduced_axes).unwrap_or([1; 3]);
     let block = length * inner;
+    let source = rows(x);
+    assert_eq!(outer * block, source.len(), "the blocks of all elements");
     let mut results: Vec<T> = memory::take(x.len());
-    results.extend_from_slice(&rows(x));
     let parts = shares(outer, 1, worth::FORMULA.div_ceil(block.max(1)));
     let mut found: Vec<Vec<R>> = parts.iter().map(|_| Vec::new()).collect();
-    let mut rest = &mut *results;
+    let mut rest = &mut results.spare_capacity_mut()[..source.len()];
     let parts = parts.into_iter().zip(&mut found).map(|(part, found)| {
         let (elements, after) = std::mem::take(&mut rest).split_at_mut(part.len() * block);
         rest = after;
@@ -273,12 +276,21 @@ pub fn map_lanes<T: Element, R: Send, D: Dimension>(
         let first = part.start * inner;
         found.reserve_exact(part.len() * inner);
         let mut each = |lane: &mut [T]| found.push(f(first + found.len(), lane));
+        let mut source = &source[part.start * block..];
+        let mut rest = elements;
+        // A copy of the next elements, each in its place, which is in the fastest cache if they are few.
+        let mut next = |count: usize| {
+            let (x, out);
+            (x, source) = source.split_at(count);
+            (out, rest) = std::mem::take(&mut rest).split_at_mut(count);
+            copied(x, out)
+        };
         if inner == 1 || length == 0 {
-            let lanes = 0..part.len() * inner;
-            return lanes.for_each(|lane| each(&mut elements[lane * length..][..length]));
+            return (0..part.len() * inner).for_each(|_| each(next(length)));
         }
         let mut lanes = LaneBuffer::new(length);
-        for block in elements.chunks_exact_mut(block.max(1)) {
+        for _ in part {
+            let block = next(block);
             for first in (0..inner).step_by(NEIGHBORS) {
                 let count = lanes.gather(block, inner, first);
                 (0..count).for_each(|position| each(lanes.lane_mut(position)));
@@ -288,9 +300,27 @@ pub fn map_lanes<T: Element, R: Send, D: Dimension>(
     });
     let mut returned = Vec::with_capacity(shape.size());
     returned.extend(found.into_iter().flatten());
-    // INVARIANT: every element was copied.
+    // SAFETY: every element was copied, block by block, and there is no other: see the assertion.
+    #[expect(unsafe_code, reason = "see above")]
+    unsafe {
+        results.set_len(x.len());
+    }
+    // INVARIANT: they are as many as those of `x`.
     let results = Array::from_shape_vec(x.raw_dim(), results).expect("one for each");
     (results, returned)
+}
+
+/// Copies elements, and returns the copies.
+fn copied<'a, T: Copy>(x: &[T], out: &'a mut [MaybeUninit<T>]) -> &'a mut [T] {
+    assert_eq!(x.len(), out.len(), "one element for each");
+    for (out, &x) in out.iter_mut().zip(x) {
+        out.write(x);
+    }
+    // SAFETY: all were written.
+    #[expect(unsafe_code, reason = "see above")]
+    unsafe {
+        written(out)
+    }
 }
 
 #[cfg(test)]

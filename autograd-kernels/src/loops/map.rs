@@ -32,7 +32,7 @@ const MANY: usize = 128;
 /// assert_eq!(map(&x.view(), f64::abs), array![[1.0, 2.0]]);
 /// ```
 #[track_caller]
-pub fn map<T: Copy + Sync, U: Send, D: Dimension>(
+pub fn map<T: Copy + Send + Sync, U: Send, D: Dimension>(
     x: &ArrayView<'_, T, D>,
     f: impl Fn(T) -> U + Sync,
 ) -> Array<U, D> {
@@ -46,7 +46,7 @@ pub fn map<T: Copy + Sync, U: Send, D: Dimension>(
 /// [`map`] by a function that loops can own.
 #[inline]
 #[track_caller]
-fn map_by<T: Copy + Sync, U: Send, D: Dimension>(
+fn map_by<T: Copy + Send + Sync, U: Send, D: Dimension>(
     x: &ArrayView<'_, T, D>,
     f: impl Fn(T) -> U + Copy + Sync,
 ) -> Array<U, D> {
@@ -60,7 +60,7 @@ fn map_by<T: Copy + Sync, U: Send, D: Dimension>(
 /// small arrays that are.
 #[inline(never)]
 #[track_caller]
-fn map_apart<T: Copy + Sync, U: Send, D: Dimension>(
+fn map_apart<T: Copy + Send + Sync, U: Send, D: Dimension>(
     x: &ArrayView<'_, T, D>,
     f: impl Fn(T) -> U + Copy + Sync,
 ) -> Array<U, D> {
@@ -91,7 +91,7 @@ fn map_apart<T: Copy + Sync, U: Send, D: Dimension>(
 /// assert_eq!(zip(&x.view(), &y.view(), |x, y| x + y), array![11.0, 22.0]);
 /// ```
 #[track_caller]
-pub fn zip<T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
+pub fn zip<T: Copy + Send + Sync, U: Copy + Send + Sync, V: Send, D: Dimension>(
     x: &ArrayView<'_, T, D>,
     y: &ArrayView<'_, U, D>,
     f: impl Fn(T, U) -> V + Sync,
@@ -113,7 +113,7 @@ pub fn zip<T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
 /// [`zip`] by a function that loops can own.
 #[inline]
 #[track_caller]
-fn zip_by<T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
+fn zip_by<T: Copy + Send + Sync, U: Copy + Send + Sync, V: Send, D: Dimension>(
     x: &ArrayView<'_, T, D>,
     y: &ArrayView<'_, U, D>,
     f: impl Fn(T, U) -> V + Copy + Sync,
@@ -147,7 +147,7 @@ pub fn zip_times<T: Element, D: Dimension>(
 /// way of small arrays that are.
 #[inline(never)]
 #[track_caller]
-fn zip_apart<T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
+fn zip_apart<T: Copy + Send + Sync, U: Copy + Send + Sync, V: Send, D: Dimension>(
     x: &ArrayView<'_, T, D>,
     y: &ArrayView<'_, U, D>,
     f: impl Fn(T, U) -> V + Copy + Sync,
@@ -199,7 +199,7 @@ fn with_first<T: Copy + Sync, U: Copy, V>(
 /// Returns the array of the shape of `like` of `f` of each element.
 #[inline]
 #[track_caller]
-fn map_slice<L, T: Copy + Sync, U: Send, D: Dimension>(
+fn map_slice<L, T: Copy + Send + Sync, U: Send, D: Dimension>(
     like: &ArrayView<'_, L, D>,
     x: &[T],
     f: impl Fn(T) -> U + Copy + Sync,
@@ -210,7 +210,7 @@ fn map_slice<L, T: Copy + Sync, U: Send, D: Dimension>(
 /// Returns the array of the shape of `like` of `f` of the elements of both.
 #[inline]
 #[track_caller]
-fn zip_slices<L, T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
+fn zip_slices<L, T: Copy + Send + Sync, U: Copy + Send + Sync, V: Send, D: Dimension>(
     like: &ArrayView<'_, L, D>,
     x: &[T],
     y: &[U],
@@ -228,7 +228,7 @@ fn fill<T: Copy, U>(out: &mut [MaybeUninit<U>], element: T, f: impl Fn(T) -> U) 
 
 /// Returns the array of `f` of the elements of both, block by block.
 #[track_caller]
-fn zip_blocks<T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
+fn zip_blocks<T: Copy + Send + Sync, U: Copy + Send + Sync, V: Send, D: Dimension>(
     x: &ArrayView<'_, T, D>,
     y: &ArrayView<'_, U, D>,
     block: usize,
@@ -250,7 +250,7 @@ fn zip_blocks<T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
 }
 
 /// Writes `f` of the elements of rows, from row `first` on, each a slice or one element that repeats.
-fn zip_rows<T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
+fn zip_rows<T: Copy + Send + Sync, U: Copy + Send + Sync, V: Send, D: Dimension>(
     x: &ArrayView<'_, T, D>,
     y: &ArrayView<'_, U, D>,
     first: usize,

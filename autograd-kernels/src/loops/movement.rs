@@ -34,15 +34,11 @@ pub fn concat<T: Element, D: Dimension>(axis: Axis, parts: &[ArrayView<'_, T, D>
     let parts: Vec<CowArray<T, D>> = parts.iter().map(in_row_major).collect();
     let slices: Vec<&[T]> = parts.iter().filter_map(|part| part.as_slice()).collect();
     let blocks: usize = shape[..axis.index()].iter().product();
-    let mut elements = room(&shape);
-    let size = shape.iter().product();
-    let out = &mut elements.spare_capacity_mut()[..size];
-    split_mut(out, 1, worth::LOOP, |first, out| {
-        copy_blocks(&slices, blocks, first, out);
-    });
-    // SAFETY: every part was written.
-    unsafe { elements.set_len(size) };
-    array(&shape, elements)
+    filled(&shape, |out| {
+        split_mut(out, 1, worth::LOOP, |first, out| {
+            copy_blocks(&slices, blocks, first, out);
+        });
+    })
 }
 
 /// Writes blocks, each of which has a piece of each slice: from the element `first` of all blocks on, all of `out`.
@@ -128,6 +124,20 @@ pub fn pad<T: Element, D: Dimension>(
     });
     middle.assign(x);
     padded
+}
+
+/// Returns an array of `shape`, all of whose elements `fill` writes.
+#[track_caller]
+pub(crate) fn filled<T, D: Dimension>(
+    shape: &[usize],
+    fill: impl FnOnce(&mut [MaybeUninit<T>]),
+) -> Array<T, D> {
+    let mut elements = room(shape);
+    let size = shape.iter().product();
+    fill(&mut elements.spare_capacity_mut()[..size]);
+    // SAFETY: every element was written.
+    unsafe { elements.set_len(size) };
+    array(shape, elements)
 }
 
 /// Returns an empty vector with room for an array of `shape`.

@@ -1,10 +1,15 @@
 //! Copies in row-major order.
 
-use ndarray::{Array, ArrayView, ArrayView2, ArrayViewD, ArrayViewMut2, ArrayViewMutD, Axis};
-use ndarray::{CowArray, Dimension, Ix2};
+use std::mem::MaybeUninit;
 
-use super::broadcast::append_row;
-use crate::memory;
+use ndarray::{
+    Array, ArrayView, ArrayView2, ArrayViewD, ArrayViewMut, ArrayViewMut2, ArrayViewMutD,
+};
+use ndarray::{Axis, CowArray, Dimension, Ix2, Slice, Zip};
+
+use super::broadcast::repeated;
+use super::map::filled;
+use crate::parallel::{split_mut, worth};
 
 /// The number of lanes that are copied at a time where lanes of the source become columns: few enough that their next
 /// elements stay in the fastest cache, even if they are a power of two apart.
@@ -21,39 +26,60 @@ const LANES: usize = 8;
 /// assert_eq!(transposed.as_slice(), Some(&[1.0, 3.0, 2.0, 4.0][..]));
 /// ```
 #[track_caller]
-pub fn row_major<T: Copy, D: Dimension>(x: &ArrayView<'_, T, D>) -> Array<T, D> {
-    let mut elements = memory::take(x.len());
-    match (x.as_slice(), transposed_axis(x), x.first()) {
-        (Some(slice), ..) => elements.extend_from_slice(slice),
-        (None, Some(axis), Some(&first)) => {
-            elements.resize(x.len(), first);
-            let mut copy = shaped(x, elements);
-            copy_transposed(x, axis, &mut copy);
-            return copy;
+pub fn row_major<T: Copy + Send + Sync, D: Dimension>(x: &ArrayView<'_, T, D>) -> Array<T, D> {
+    filled(x, |out| {
+        let Some(&element) = x.first() else {
+            return;
+        };
+        let Some(&rows) = x.shape().first() else {
+            return out.fill(MaybeUninit::new(element));
+        };
+        let row = out.len() / rows;
+        let axis = transposed_axis(x);
+        split_mut(out, row, worth::LOOP.div_ceil(row), |first, out| {
+            let end = first + out.len() / row;
+            let x = x.slice_axis(Axis(0), Slice::from(first..end));
+            match axis {
+                Some(axis) => copy_transposed(&x, axis, out),
+                None => copy_rows(&x, out),
+            }
+        });
+    })
+}
+
+/// Writes the elements row by row.
+fn copy_rows<T: Copy, D: Dimension>(x: &ArrayView<'_, T, D>, mut out: &mut [MaybeUninit<T>]) {
+    let write = |out: &mut [MaybeUninit<T>], x: &[T]| {
+        for (out, &x) in out.iter_mut().zip(x) {
+            out.write(x);
         }
-        _ => {
-            for row in x.rows() {
-                append_row(&mut elements, &row);
+    };
+    if let Some(slice) = x.as_slice() {
+        return write(out, slice);
+    }
+    for x in x.rows() {
+        let (row, rest) = out.split_at_mut(x.len());
+        match (x.to_slice(), repeated(&x)) {
+            (Some(slice), _) => write(row, slice),
+            (None, Some(element)) => row.fill(MaybeUninit::new(element)),
+            (None, None) => {
+                for (out, &x) in row.iter_mut().zip(x) {
+                    out.write(x);
+                }
             }
         }
+        out = rest;
     }
-    shaped(x, elements)
 }
 
 /// Returns the array itself if it is in row-major order, else a copy that is.
-pub(crate) fn in_row_major<'a, T: Copy, D: Dimension>(
+pub(crate) fn in_row_major<'a, T: Copy + Send + Sync, D: Dimension>(
     x: &'a ArrayView<'_, T, D>,
 ) -> CowArray<'a, T, D> {
     match x.as_slice() {
         Some(_) => CowArray::from(x.view()),
         None => CowArray::from(row_major(x)),
     }
-}
-
-/// Returns the array of the shape of `like`, of as many elements.
-fn shaped<T, D: Dimension>(like: &ArrayView<'_, T, D>, elements: Vec<T>) -> Array<T, D> {
-    // INVARIANT: every path above has written each element once.
-    Array::from_shape_vec(like.raw_dim(), elements).expect("one element for each")
 }
 
 /// Returns the axis along which elements are contiguous, if it is not the last one: rows of the copy are then
@@ -64,21 +90,23 @@ fn transposed_axis<T, D: Dimension>(x: &ArrayView<'_, T, D>) -> Option<usize> {
     (last >= LANES).then_some(axis)
 }
 
-/// Fills `copy`, of the shape of `x`, whose elements are contiguous along `axis`.
+/// Writes the elements of `x`, which are contiguous along `axis`.
 fn copy_transposed<T: Copy, D: Dimension>(
     x: &ArrayView<'_, T, D>,
     axis: usize,
-    copy: &mut Array<T, D>,
+    out: &mut [MaybeUninit<T>],
 ) {
+    // INVARIANT: there is a place for each element.
+    let target = ArrayViewMut::from_shape(x.raw_dim(), out).expect("as many elements");
     // The axis becomes the last but one.
     let mut order: Vec<usize> = (0..x.ndim()).filter(|&other| other != axis).collect();
     order.insert(x.ndim() - 2, axis);
-    let target = copy.view_mut().into_dyn().permuted_axes(&order[..]);
+    let target = target.into_dyn().permuted_axes(&order[..]);
     planes(target, x.view().into_dyn().permuted_axes(&order[..]));
 }
 
 /// Copies plane by plane.
-fn planes<T: Copy>(mut target: ArrayViewMutD<'_, T>, x: ArrayViewD<'_, T>) {
+fn planes<T: Copy>(mut target: ArrayViewMutD<'_, MaybeUninit<T>>, x: ArrayViewD<'_, T>) {
     if x.ndim() > 2 {
         for (target, x) in target.outer_iter_mut().zip(x.outer_iter()) {
             planes(target, x);
@@ -87,22 +115,30 @@ fn planes<T: Copy>(mut target: ArrayViewMutD<'_, T>, x: ArrayViewD<'_, T>) {
     }
     // INVARIANT: the contiguous axis and the last one are left.
     let target = target.into_dimensionality::<Ix2>().expect("two axes");
-    copy_columns(target, &x.into_dimensionality::<Ix2>().expect("two axes"));
+    let x = x.into_dimensionality::<Ix2>().expect("two axes");
+    copy_columns(target, &x, MaybeUninit::new);
 }
 
-/// Copies columns, each contiguous in `x`, into rows, each contiguous in `target`.
-pub(crate) fn copy_columns<T: Copy>(mut target: ArrayViewMut2<'_, T>, x: &ArrayView2<'_, T>) {
+/// Copies columns, each contiguous in `x`, into rows, each contiguous in `target`, as `element` makes the elements of one
+/// from those of the other.
+pub(crate) fn copy_columns<T: Copy, U>(
+    mut target: ArrayViewMut2<'_, U>,
+    x: &ArrayView2<'_, T>,
+    element: impl Fn(T) -> U,
+) {
     let strips = target.axis_chunks_iter_mut(Axis(1), LANES);
     for (mut target, x) in strips.zip(x.axis_chunks_iter(Axis(1), LANES)) {
         let columns: Option<Vec<&[T]>> = x.columns().into_iter().map(|c| c.to_slice()).collect();
         let columns: Option<[&[T]; LANES]> = columns.and_then(|columns| columns.try_into().ok());
         let Some(columns) = columns else {
-            target.assign(&x);
+            Zip::from(&mut target)
+                .and(&x)
+                .for_each(|out, &x| *out = element(x));
             continue;
         };
         for (position, row) in target.rows_mut().into_iter().enumerate() {
-            for (element, column) in row.into_iter().zip(columns) {
-                *element = column[position];
+            for (out, column) in row.into_iter().zip(columns) {
+                *out = element(column[position]);
             }
         }
     }
@@ -141,6 +177,21 @@ mod tests {
                 assert_eq!(copy, view);
                 assert!(copy.is_standard_layout());
             }
+        }
+    }
+
+    #[test]
+    fn large_arrays_are_copied_on_any_number_of_threads() {
+        let x = Array4::from_shape_fn((5, 3, 60, 70), |(i, j, k, l)| {
+            (100_000 * i + 10_000 * j + 100 * k + l) as f64
+        });
+        for order in [[0, 2, 3, 1], [3, 2, 1, 0], [1, 0, 2, 3], [0, 1, 3, 2]] {
+            let view = x.view().permuted_axes(order);
+            assert_eq!(row_major(&view), view);
+            assert_eq!(
+                row_major(&view.slice(s![1.., ..;-1, .., ..])),
+                view.slice(s![1.., ..;-1, .., ..])
+            );
         }
     }
 

@@ -4,8 +4,12 @@ use ndarray::{Array, ArrayView, ArrayViewMut, Axis, Dimension, Slice, Zip};
 
 use crate::checks::has_indices;
 use crate::element::Element;
-use crate::loops::movement::{array, full, room};
+use crate::loops::movement::{array, filled, full, room};
 use crate::loops::row_major::in_row_major;
+use crate::parallel::{split_mut, worth};
+
+/// The fewest elements of a part, which are added to on several threads.
+const WIDE: usize = 16;
 
 /// Returns the parts of an array at `indices` along `axis`, in their order.
 ///
@@ -28,20 +32,24 @@ pub fn index_select<T: Element, D: Dimension>(
         }
         return selected;
     };
-    let mut elements = room(&shape);
-    let (blocks, width) = around(&shape, axis);
-    let length = x.len_of(axis);
-    for block in 0..blocks {
-        let block = &slice[block * length * width..][..length * width];
-        if width == 1 {
-            elements.extend(indices.iter().map(|&index| block[index]));
-            continue;
-        }
-        for index in indices {
-            elements.extend_from_slice(&block[index * width..][..width]);
-        }
-    }
-    array(&shape, elements)
+    let (_, width) = around(&shape, axis);
+    // Of an empty array there are no rows.
+    let (length, row, count) = (x.len_of(axis), width.max(1), indices.len().max(1));
+    filled(&shape, |out| {
+        split_mut(out, width, worth::LOOP.div_ceil(row), |first, out| {
+            let (mut block, mut position) = (first / count, first % count);
+            for out in out.chunks_exact_mut(row) {
+                let start = (block * length + indices[position]) * width;
+                for (out, &element) in out.iter_mut().zip(&slice[start..]) {
+                    out.write(element);
+                }
+                position += 1;
+                if position == count {
+                    (block, position) = (block + 1, 0);
+                }
+            }
+        });
+    })
 }
 
 /// Adds the parts of `source` to the parts of `x` at `indices` along `axis`. For an index that is named several
@@ -69,17 +77,30 @@ pub fn index_add<T: Element, D: Dimension>(
     let (blocks, width) = around(&shape, axis);
     let length = x.len_of(axis);
     let source = in_row_major(source);
-    if let (Some(elements), Some(mut rest)) = (x.as_slice_mut(), source.as_slice()) {
-        for block in 0..blocks {
-            for index in indices {
-                let part;
-                (part, rest) = rest.split_at(width);
-                let target = &mut elements[(block * length + index) * width..][..width];
-                for (element, &addend) in target.iter_mut().zip(part) {
-                    *element += addend;
+    if let (Some(elements), Some(source)) = (x.as_slice_mut(), source.as_slice()) {
+        // Each thread looks at all indices, and adds to its own parts in their order.
+        let row = width.max(1);
+        let at_least = if width < WIDE {
+            elements.len()
+        } else {
+            worth::LOOP.div_ceil(row)
+        };
+        split_mut(elements, width, at_least, |first, elements| {
+            for block in 0..blocks {
+                let places = indices.iter().map(|index| block * length + index);
+                let parts = source[block * indices.len() * width..].chunks_exact(row);
+                for (place, part) in places.zip(parts) {
+                    let own = place.checked_sub(first);
+                    if let Some(target) =
+                        own.and_then(|own| elements.get_mut(own * width..)?.get_mut(..width))
+                    {
+                        for (element, &addend) in target.iter_mut().zip(part) {
+                            *element += addend;
+                        }
+                    }
                 }
             }
-        }
+        });
         return;
     }
     for (position, &index) in indices.iter().enumerate() {
@@ -288,6 +309,25 @@ mod tests {
     }
 
     #[test]
+    fn large_parts_are_selected_and_added_to_on_any_number_of_threads() {
+        let x = Array3::from_shape_fn((3, 90, 700), |(i, j, k)| (1000 * i + 10 * j + k) as f64);
+        let indices: Vec<usize> = (0..200).map(|position| position * 37 % 90).collect();
+        for axis in [0, 1] {
+            let indices: Vec<usize> = indices.iter().map(|i| i % x.shape()[axis]).collect();
+            let selected = index_select(&x.view(), Axis(axis), &indices);
+            assert_eq!(selected, x.select(Axis(axis), &indices));
+            let mut sum = x.clone();
+            index_add(&mut sum.view_mut(), Axis(axis), &indices, &selected.view());
+            let mut expected = x.clone();
+            for (position, &index) in indices.iter().enumerate() {
+                let mut part = expected.index_axis_mut(Axis(axis), index);
+                part += &selected.index_axis(Axis(axis), position);
+            }
+            assert_eq!(sum, expected);
+        }
+    }
+
+    #[test]
     fn each_lane_has_its_own_indices() {
         let x = counting();
         let indices = Array3::from_shape_fn((2, 4, 2), |(i, j, k)| (i + j + k) % 3);
@@ -316,6 +356,8 @@ mod tests {
         let x = Array2::<f64>::ones((0, 2));
         assert_eq!(index_select(&x.view(), Axis(0), &[]).shape(), [0, 2]);
         assert_eq!(index_select(&x.view(), Axis(1), &[1, 1, 1]).shape(), [0, 3]);
+        let flat = Array2::<f64>::ones((2, 0));
+        assert_eq!(index_select(&flat.view(), Axis(0), &[1, 0]).shape(), [2, 0]);
         assert_eq!(
             gather(&x.view(), Axis(0), &Array2::zeros((0, 2)).view()).shape(),
             [0, 2]

@@ -214,7 +214,7 @@ fn pull_back<T: Element>(l: &ArrayView2<'_, T>, mut grad: ArrayViewMut2<'_, T>) 
         .transposed()
         .solve(grad_below.view_mut().reversed_axes());
     gemm(minus_one, &grad_below.t(), &l_below, one, &mut grad_first);
-    copy_columns(grad_above, &grad_below.t());
+    copy_columns(grad_above, &grad_below.t(), |x| x);
     pull_back(&l_first, grad_first);
 }
 

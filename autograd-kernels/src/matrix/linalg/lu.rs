@@ -208,7 +208,7 @@ fn factor_panel<T: Element>(a: ArrayViewMut2<'_, T>, swaps: &mut [usize]) -> Res
     // INVARIANT: the copy is in row-major order.
     let elements = columns.as_slice_mut().expect("row-major");
     let done = factor_columns(elements, rows, rows, swaps);
-    copy_columns(a, &columns.t());
+    copy_columns(a, &columns.t(), |x| x);
     done
 }
 

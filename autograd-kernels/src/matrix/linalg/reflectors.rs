@@ -136,12 +136,12 @@ fn reflect_panel<T: Element>(
             scales: &mut scales,
         });
     }
-    copy_columns(panel, &columns.t());
+    copy_columns(panel, &columns.t(), |x| x);
     for (j, mut column) in columns.rows_mut().into_iter().enumerate() {
         column.slice_mut(s![..j]).fill(T::zero());
         column[j] = T::one();
     }
-    copy_columns(vectors.view_mut(), &columns.t());
+    copy_columns(vectors.view_mut(), &columns.t(), |x| x);
     block_factor(&vectors.view(), &scales)
 }
 
