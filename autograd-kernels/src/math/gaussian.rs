@@ -62,7 +62,8 @@ pub(super) mod single {
     pub(in super::super) fn gelu(x: f32) -> f32 {
         let a = up_to_end(x);
         let (bell, [t, w]) = (bell(a), w(a));
-        let right = if x > 0.0 { x } else { 0.0 };
+        // Of −∞ it is NaN, as x Φ(x) is.
+        let right = if x > 0.0 { x } else { 0.0 * x };
         right - bell * w * (t * a)
     }
 

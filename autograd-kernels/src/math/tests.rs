@@ -134,6 +134,7 @@ fn zeros_keep_their_sign_and_limits_are_exact() {
     assert_eq!([erf(infinity), erf(-infinity)], [1.0, -1.0]);
     assert_eq!([gelu(infinity), gelu(-f64::MAX)], [infinity, 0.0]);
     assert_eq!([gelu(f32::INFINITY), gelu(-f32::MAX)], [f32::INFINITY, 0.0]);
+    assert!(gelu(-infinity).is_nan() && gelu(f32::NEG_INFINITY).is_nan());
     assert!(ln(-1.0_f64).is_nan() && ln_1p(-1.5_f64).is_nan());
 }
 
