@@ -19,9 +19,11 @@ pub(crate) fn by_pages<T>(
     mut elements: &mut [T],
     mut run: impl FnMut(Range<usize>, &mut [T]),
 ) {
+    // An element may have no bytes, or more than a page has.
+    let most = (PAGE / size_of::<T>().max(1)).max(1);
     let mut start = first;
     while !elements.is_empty() {
-        let (page, rest) = elements.split_at_mut(elements.len().min(PAGE / size_of::<T>()));
+        let (page, rest) = elements.split_at_mut(elements.len().min(most));
         prefetch_page(rest);
         let end = start + page.len();
         run(start..end, page);
@@ -33,7 +35,7 @@ pub(crate) fn by_pages<T>(
 #[inline]
 pub(crate) fn prefetch_page<T>(elements: &[T]) {
     let until = elements.as_ptr().cast::<u8>().align_offset(PAGE);
-    if let Some(element) = elements.get(until.div_ceil(size_of::<T>())) {
+    if let Some(element) = elements.get(until.div_ceil(size_of::<T>().max(1))) {
         prefetch_line(element);
     }
 }
@@ -62,6 +64,14 @@ const PAGE: usize = 4096;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn elements_of_no_bytes_and_of_many_are_visited() {
+        let mut count = 0;
+        by_pages(0, &mut [(); 5_000], |_, page| count += page.len());
+        by_pages(0, &mut [[0_u8; 5_000]; 3], |_, page| count += page.len());
+        assert_eq!(count, 5_003);
+    }
 
     #[test]
     fn pages_are_all_elements_in_their_order() {
