@@ -4,13 +4,12 @@
 //! lanes at a time are copied into a buffer.
 
 use std::borrow::Cow;
-use std::mem::MaybeUninit;
 
 use ndarray::{Array, ArrayView, Axis, Dimension};
 
 use super::axes::Axes;
 use super::broadcast::repeated;
-use super::wide::written;
+use super::wide::copied;
 use crate::element::Element;
 use crate::memory;
 use crate::parallel::{each_part, shares, worth};
@@ -308,19 +307,6 @@ pub fn map_lanes<T: Element, R: Send, D: Dimension>(
     // INVARIANT: they are as many as those of `x`.
     let results = Array::from_shape_vec(x.raw_dim(), results).expect("one for each");
     (results, returned)
-}
-
-/// Copies elements, and returns the copies.
-fn copied<'a, T: Copy>(x: &[T], out: &'a mut [MaybeUninit<T>]) -> &'a mut [T] {
-    assert_eq!(x.len(), out.len(), "one element for each");
-    for (out, &x) in out.iter_mut().zip(x) {
-        out.write(x);
-    }
-    // SAFETY: all were written.
-    #[expect(unsafe_code, reason = "see above")]
-    unsafe {
-        written(out)
-    }
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use ndarray::{Axis, CowArray, Dimension, Ix2, Slice, Zip};
 
 use super::broadcast::repeated;
 use super::map::filled;
+use super::wide::copied;
 use crate::parallel::{split_mut, worth};
 
 /// The number of lanes that are copied at a time where lanes of the source become columns: few enough that their next
@@ -49,18 +50,16 @@ pub fn row_major<T: Copy + Send + Sync, D: Dimension>(x: &ArrayView<'_, T, D>) -
 
 /// Writes the elements row by row.
 fn copy_rows<T: Copy, D: Dimension>(x: &ArrayView<'_, T, D>, mut out: &mut [MaybeUninit<T>]) {
-    let write = |out: &mut [MaybeUninit<T>], x: &[T]| {
-        for (out, &x) in out.iter_mut().zip(x) {
-            out.write(x);
-        }
-    };
     if let Some(slice) = x.as_slice() {
-        return write(out, slice);
+        copied(slice, out);
+        return;
     }
     for x in x.rows() {
         let (row, rest) = out.split_at_mut(x.len());
         match (x.to_slice(), repeated(&x)) {
-            (Some(slice), _) => write(row, slice),
+            (Some(slice), _) => {
+                copied(slice, row);
+            }
             (None, Some(element)) => row.fill(MaybeUninit::new(element)),
             (None, None) => {
                 for (out, &x) in row.iter_mut().zip(x) {

@@ -365,6 +365,21 @@ pub(super) unsafe fn written<T>(out: &mut [MaybeUninit<T>]) -> &mut [T] {
     unsafe { &mut *(std::ptr::from_mut(out) as *mut [T]) }
 }
 
+/// Copies elements, and returns the copies.
+///
+/// # Panics
+/// If the lengths differ.
+#[inline]
+pub(crate) fn copied<'a, T: Copy>(x: &[T], out: &'a mut [MaybeUninit<T>]) -> &'a mut [T] {
+    assert_eq!(x.len(), out.len(), "one element for each");
+    // SAFETY: both have as many elements, what is written to is borrowed alone, and all of it is written.
+    #[expect(unsafe_code, reason = "see above")]
+    unsafe {
+        std::ptr::copy_nonoverlapping(x.as_ptr(), out.as_mut_ptr().cast(), x.len());
+        written(out)
+    }
+}
+
 /// Returns the sum of the lanes of a vector register, by halves.
 #[cfg_attr(optimized, inline(always))]
 pub(crate) fn sum_of_lanes<T: Element, const LANES: usize>(mut lanes: [T; LANES]) -> T {

@@ -6,6 +6,7 @@ use crate::checks::has_indices;
 use crate::element::Element;
 use crate::loops::movement::{array, filled, full, room};
 use crate::loops::row_major::in_row_major;
+use crate::loops::wide::copied;
 use crate::parallel::{split_mut, worth};
 
 /// The fewest elements of a part, which are added to on several threads.
@@ -40,9 +41,7 @@ pub fn index_select<T: Element, D: Dimension>(
             let (mut block, mut position) = (first / count, first % count);
             for out in out.chunks_exact_mut(row) {
                 let start = (block * length + indices[position]) * width;
-                for (out, &element) in out.iter_mut().zip(&slice[start..]) {
-                    out.write(element);
-                }
+                copied(&slice[start..][..width], out);
                 position += 1;
                 if position == count {
                     (block, position) = (block + 1, 0);
