@@ -7,6 +7,7 @@ use std::mem::MaybeUninit;
 use ndarray::{Array, ArrayView, Axis, CowArray, Dimension, Slice};
 
 use super::row_major::in_row_major;
+use super::wide::copied;
 use crate::checks::{has_axis, size};
 use crate::element::Element;
 use crate::memory;
@@ -61,9 +62,7 @@ fn copy_blocks<T: Element>(
             let piece = &slice[index * width..][before..width];
             before = 0;
             let (copy, rest) = out.split_at_mut(piece.len().min(out.len()));
-            for (copy, &element) in copy.iter_mut().zip(piece) {
-                *copy = MaybeUninit::new(element);
-            }
+            copied(&piece[..copy.len()], copy);
             out = rest;
         }
         if out.is_empty() {

@@ -29,13 +29,10 @@ const LANES: usize = 8;
 #[track_caller]
 pub fn row_major<T: Copy + Send + Sync, D: Dimension>(x: &ArrayView<'_, T, D>) -> Array<T, D> {
     filled(x, |out| {
-        let Some(&element) = x.first() else {
-            return;
-        };
-        let Some(&rows) = x.shape().first() else {
-            return out.fill(MaybeUninit::new(element));
-        };
-        let row = out.len() / rows;
+        if x.ndim() == 0 || x.is_empty() {
+            return copy_rows(x, out);
+        }
+        let row = out.len() / x.shape()[0];
         let axis = transposed_axis(x);
         split_mut(out, row, worth::LOOP.div_ceil(row), |first, out| {
             let end = first + out.len() / row;

@@ -1,8 +1,8 @@
 //! eˣ, eˣ − 1, the sigmoid, softplus and tanh, for either element type.
 //!
 //! x = n ln 2 + r with a whole n and |r| ≤ ½ ln 2, so that eˣ = 2ⁿ eʳ. Adding a number whose last digit
-//! counts ones rounds to a whole n, and leaves n in the lowest bits, from where it is shifted to the exponent:
-//! no conversion and no branch, so that a processor computes a row of numbers at once.
+//! counts ones rounds to a whole n, and leaves n in the lowest bits, above the exponent of 1, from where it is shifted to
+//! the exponent: no conversion and no branch, so that a processor computes a row of numbers at once.
 
 use super::polynomial::polynomial;
 
@@ -186,7 +186,8 @@ macro_rules! exponentials {
 exponentials! {
     single, f32, u32,
     magic: 12_582_912.0, digits: 23, bias: 127,
-    ln_2: [0.693_359_375, -2.121_944_4e-4], quadratic: super::QUADRATIC_SINGLE, rough: super::ROUGH_SINGLE,
+    ln_2: [0.693_359_375, -2.121_944_4e-4],
+    quadratic: super::QUADRATIC_SINGLE, rough: super::ROUGH_SINGLE,
     small: 124.0, overflow: 89.0, underflow: -104.0,
     tiny: 3e-8, minus_one: -18.0, softplus: super::SOFTPLUS_SINGLE, one: 10.0,
 }
@@ -194,7 +195,8 @@ exponentials! {
 exponentials! {
     double, f64, u64,
     magic: 6_755_399_441_055_744.0, digits: 52, bias: 1023,
-    ln_2: [0.693_147_180_369_123_8, 1.908_214_929_270_587_7e-10], quadratic: super::QUADRATIC_DOUBLE, rough: super::QUADRATIC_DOUBLE,
+    ln_2: [0.693_147_180_369_123_8, 1.908_214_929_270_587_7e-10],
+    quadratic: super::QUADRATIC_DOUBLE, rough: super::QUADRATIC_DOUBLE,
     small: 1020.0, overflow: 710.0, underflow: -746.0,
     tiny: 5e-17, minus_one: -38.0, softplus: super::SOFTPLUS_DOUBLE, one: 20.0,
 }
