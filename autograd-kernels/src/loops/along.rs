@@ -260,9 +260,7 @@ impl<T: Element, F: LaneFunction<T>> Loop for EachColumn<'_, '_, T, F> {
             // alone, which no other thread writes.
             let out =
                 unsafe { std::slice::from_raw_parts_mut(self.columns.out.0.add(place), count) };
-            for (out, &element) in out.iter_mut().zip(elements) {
-                *out = MaybeUninit::new(element);
-            }
+            wide::copied(&elements[..count], out);
         }
         memory::give_back(x);
         memory::give_back(y);
