@@ -10,7 +10,6 @@ pub(super) mod single {
     use std::f32::consts::LOG2_E;
 
     use super::super::exponential::single::{TWO_TO_MINUS_64, exp_of_sum, exp_of_summand};
-    use super::super::polynomial::polynomial_of_pairs;
     use super::{SINGLE_FAR, SINGLE_NEAR, SINGLE_W, polynomial};
 
     /// Returns e^(−a²/2) 2⁶⁴, for a from 0 to where the result is 0. a is cut as in double precision.
@@ -25,10 +24,17 @@ pub(super) mod single {
     }
 
     /// Returns two factors of (1 − Φ(a)) e^(a²/2), the second times 2⁻⁶⁴.
+    ///
+    /// One pair of summands after the other takes a product less than [`polynomial`], and has smaller errors where their
+    /// signs alternate, but waits longer.
     #[cfg_attr(optimized, inline(always))]
     fn w(a: f32) -> [f32; 2] {
         let t = 1.0 / (3.28 + a);
-        [t, polynomial_of_pairs(t, SINGLE_W)]
+        let square = t * t;
+        let pair = |[c, d]: [f32; 2]| c + d * t;
+        let [first, second, third, last] = SINGLE_W;
+        let last = pair(third) + square * pair(last);
+        [t, pair(first) + square * (pair(second) + square * last)]
     }
 
     #[cfg_attr(optimized, inline(always))]

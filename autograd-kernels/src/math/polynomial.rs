@@ -27,21 +27,6 @@ pub(super) fn polynomial<T: Element, const N: usize>(x: T, coefficients: [T; N])
     }
 }
 
-/// Returns c₀ + c₁x + c₂x² + …, two summands at a time, one pair after the other: takes a product less than
-/// [`polynomial`], and has smaller errors where the signs of the summands alternate, but waits longer.
-#[cfg_attr(optimized, inline(always))]
-pub(super) fn polynomial_of_pairs<T: Element, const N: usize>(
-    x: T,
-    coefficients: [[T; 2]; N],
-) -> T {
-    let square = x * x;
-    let pairs = coefficients.into_iter().rev().map(|[c, d]| c + d * x);
-    // Without a 0 to begin with, whose product with an infinite number the compiler would have to compute.
-    pairs
-        .reduce(|sum, pair| pair + square * sum)
-        .unwrap_or(T::zero())
-}
-
 /// Returns up to four summands of a polynomial, from a coefficient on, without that power of x.
 #[cfg_attr(optimized, inline(always))]
 fn four<T: Element, const N: usize, const FIRST: usize>([x, square]: [T; 2], c: [T; N]) -> T {
