@@ -1,5 +1,7 @@
 //! The forms in which a function can be written.
 
+use std::mem::discriminant;
+
 use proc_macro2::{Group, TokenStream};
 use syn::{Attribute, BinOp, Expr, Generics, Ident, Item, ItemFn, Signature, Type, Visibility};
 
@@ -91,7 +93,7 @@ pub(crate) struct Reversed {
 }
 
 /// A branch of an `if`: all branches are computed, and those that are not taken pass nothing on.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 pub(crate) struct Branch {
     /// The condition under which it is taken, and all that are around it.
     pub(crate) condition: usize,
@@ -112,6 +114,23 @@ pub(crate) enum Operation {
     Condition(Condition),
 }
 
+impl Operation {
+    /// Returns whether both are the same operation of the same numbers. What has no derivative is not compared.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let are_same = |x: &[Operand], y: &[Operand]| {
+            x.len() == y.len() && x.iter().zip(y).all(|(x, y)| x.is_same(y))
+        };
+        match (self, other) {
+            (Self::Negated(x), Self::Negated(y)) => x == y,
+            (Self::Operator(op, x), Self::Operator(other, y)) => {
+                discriminant(op) == discriminant(other) && are_same(x, y)
+            }
+            (Self::Method(name, x), Self::Method(other, y)) => name == other && are_same(x, y),
+            _ => false,
+        }
+    }
+}
+
 /// An operation that has a `bool`.
 pub(crate) enum Condition {
     Compared(BinOp, [Operand; 2]),
@@ -127,6 +146,12 @@ pub(crate) enum Operand {
     Number(usize),
     /// What has no derivative.
     Plain(TokenStream),
+}
+
+impl Operand {
+    fn is_same(&self, other: &Self) -> bool {
+        matches!((self, other), (Self::Number(x), Self::Number(y)) if x == y)
+    }
 }
 
 /// How a formula is written: see `lower::written_out`.

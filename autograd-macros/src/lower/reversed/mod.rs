@@ -250,8 +250,16 @@ impl Run<'_> {
         self.note(Operation::Condition(condition)).map(Truth::Noted)
     }
 
-    /// Returns the place of an operation.
+    /// Returns the place of an operation: that of the same one of the same branch, if there is one. What passes to an
+    /// operation is summed before it is passed on.
     fn note(&mut self, operation: Operation) -> Option<usize> {
+        let mut noted = self.operations.iter().zip(&self.branches);
+        let is_same = |(noted, branch): (&Operation, &Option<Branch>)| {
+            noted.is_same(&operation) && *branch == self.branch
+        };
+        if let Some(place) = noted.position(is_same) {
+            return Some(self.numbers + place);
+        }
         if self.operations.len() >= OPERATIONS {
             return None;
         }

@@ -105,6 +105,40 @@ fn operations_are_noted_in_their_order() {
 }
 
 #[test]
+fn the_same_operation_is_noted_once() {
+    for (body, expected) in [
+        (
+            quote!((x[0] - x[1]) * (x[0] - x[1]) + (x[1] - x[0])),
+            "0 - 1; 3 * 3; 1 - 0; 4 + 5; 6",
+        ),
+        (
+            quote!((-x[0]).exp() * (-x[0]).exp()),
+            "- 0; exp 3; 4 * 4; 5",
+        ),
+        (
+            quote!(x[0].exp() * x[0].sin() * x[1].exp()),
+            "exp 0; sin 0; 3 * 4; exp 1; 5 * 6; 7",
+        ),
+        // What has no derivative may differ though its text does not.
+        (
+            quote!(x[0] * width + x[0] * width),
+            "0 * `width`; 0 * `width`; 3 + 4; 5",
+        ),
+        // One is in a branch, which may not be taken.
+        (
+            quote!(x[0].exp() + if x[1] > 0.0 { x[0].exp() } else { x[2] }),
+            "exp 0; 1 > `0.0`; ! 4; [4, 1] exp 0; 4 ? 6 : 2; 3 + 7; 8",
+        ),
+    ] {
+        assert_eq!(
+            operations(body.clone()).as_deref(),
+            Some(expected),
+            "{body}"
+        );
+    }
+}
+
+#[test]
 fn variables_are_the_numbers_that_they_hold() {
     for (body, expected) in [
         (
