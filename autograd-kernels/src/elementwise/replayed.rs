@@ -131,7 +131,7 @@ impl<T: Element> Loop for Work<'_, '_, '_, T> {
             for &(number, spot) in self.of_results {
                 let result = &mut self.results[spot.slice];
                 let result = &mut result[lanes.start * spot.width..lanes.end * spot.width];
-                store(result, spot, replay.result(number));
+                store(result, spot, replay.results().lanes(number));
             }
         }
     }

@@ -120,7 +120,7 @@ impl<T: Element> Loop for TileWork<'_, '_, '_, T> {
                     }
                     // Those of a row are of the columns that are so far apart.
                     let index = start / WIDTH % own.len();
-                    add(&mut own[index], replay.result(place), count);
+                    add(&mut own[index], replay.results().lanes(place), count);
                 }
             }
             for (place, sum) in sums.iter_mut().enumerate() {

@@ -61,9 +61,10 @@ impl<T: Element> Loop for ForwardWork<'_, '_, '_, T> {
                     load(run.inputs[input], index, &places, replay.input(input));
                 }
                 replay.run(formula);
+                let results = replay.results();
                 for (output, rows) in run.results.iter_mut().enumerate() {
                     if let Some(rows) = rows {
-                        write(rows, step, &places, replay.result(states + output));
+                        write(rows, step, &places, results.lanes(states + output));
                     }
                 }
                 replay.carry(states, 0);
@@ -157,23 +158,24 @@ impl<T: Element> Loop for BackwardWork<'_, '_, '_, T> {
                     load(run.gradients[result], index, &places, gradient);
                 }
                 replay.run(formula);
+                let found = replay.results();
                 for (number, rows) in run.of_steps.iter_mut().enumerate() {
                     if let (Some(rows), false) = (rows, run.sums[number]) {
-                        write(rows, step, &places, replay.result(states + number));
+                        write(rows, step, &places, found.lanes(states + number));
                     }
                 }
                 sums_of_lanes.take(
                     index,
                     length,
                     #[cfg_attr(optimized, inline(always))]
-                    |number| replay.result(states + number),
+                    |number| found.lanes(states + number),
                 );
                 if run.wants_shared {
                     for (shared, sum) in sums.iter_mut().enumerate() {
                         // A copy: the compiler does not know that the sums are elsewhere.
                         let mut total = sum.0;
                         for (total, term) in
-                            total.iter_mut().zip(replay.result(of_steps.end + shared))
+                            total.iter_mut().zip(found.lanes(of_steps.end + shared))
                         {
                             *total += *term;
                         }
@@ -240,8 +242,9 @@ impl<T: Element> Again<'_, T> {
                 row.0 = *replay.input(state);
             }
             replay.run(formula);
+            let results = replay.results();
             for (number, row) in kept.iter_mut().enumerate() {
-                row.0 = *replay.result(states + number);
+                row.0 = *results.lanes(states + number);
             }
             replay.carry(states, 0);
         }

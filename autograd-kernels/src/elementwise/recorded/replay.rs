@@ -82,6 +82,30 @@ pub struct Kept<T> {
     pub(crate) rows: Vec<Row<T>>,
 }
 
+/// The results of a replay.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Results<'a, T> {
+    rows: &'a [Row<T>],
+    /// The row of each result that is wanted; if there are none, a result is the row of its number.
+    places: Option<&'a [Option<usize>]>,
+}
+
+impl<'a, T> Results<'a, T> {
+    /// Returns the lanes of a result.
+    ///
+    /// # Panics
+    /// If it is not wanted, or was not computed.
+    #[cfg_attr(optimized, inline(always))]
+    pub(crate) fn lanes(self, index: usize) -> &'a [T; WIDTH] {
+        let row = match self.places {
+            // INVARIANT: the caller has run it, for this result.
+            Some(places) => places[index].expect("it is wanted"),
+            None => index,
+        };
+        &self.rows[row].0
+    }
+}
+
 impl<T: Element> Replay<T> {
     /// Returns a replay with so many inputs and results.
     pub(crate) fn new(wanted: Wanted, inputs: usize, results: usize) -> Self {
@@ -114,7 +138,7 @@ impl<T: Element> Replay<T> {
             replay
         };
         let forward = of(Wanted::Kept(count, wanted.to_vec()), trace.inputs, count);
-        let kept = forward.results().len() - count;
+        let kept = forward.places().len() - count;
         let inputs = trace.inputs + trace.results.len() + kept;
         let reads = forward.active.as_ref()?.reads();
         (kept > 0).then(|| Kept {
@@ -142,23 +166,25 @@ impl<T: Element> Replay<T> {
         self.rows[first..][..rows.len()].copy_from_slice(rows);
     }
 
-    /// Returns a result.
-    ///
-    /// # Panics
-    /// If it is not wanted, or was not computed.
+    /// Returns the results that were computed.
     #[cfg_attr(optimized, inline(always))]
-    pub(crate) fn result(&self, index: usize) -> &[T; WIDTH] {
+    pub(crate) fn results(&self) -> Results<'_, T> {
         if self.is_apart {
-            return &self.apart[index].0;
+            Results {
+                rows: &self.apart,
+                places: None,
+            }
+        } else {
+            Results {
+                rows: &self.rows,
+                places: Some(self.places()),
+            }
         }
-        // INVARIANT: the caller has run it, for this result.
-        let row = self.results()[index].expect("it is wanted");
-        &self.rows[row].0
     }
 
     /// Returns the rows of the results of the course that all lanes took; none of what was not run.
     #[cfg_attr(optimized, inline(always))]
-    fn results(&self) -> &[Option<usize>] {
+    fn places(&self) -> &[Option<usize>] {
         match &self.active {
             Some(program) => &program.courses[self.course].results,
             None => &[],
@@ -168,26 +194,29 @@ impl<T: Element> Replay<T> {
     /// Makes the first results the inputs from `to` on.
     #[cfg_attr(optimized, inline(always))]
     pub(crate) fn carry(&mut self, count: usize, to: usize) {
+        // Slices: the compiler knows that writing to rows does not change where they are.
+        let (rows, apart) = (&mut self.rows[..], &mut self.apart[..count]);
         if !self.is_apart {
             let Some(program) = &self.active else {
                 return;
             };
-            let results = &program.courses[self.course].results[..count];
+            let course = &program.courses[self.course];
             // INVARIANT: the caller has run it, for these results.
-            let results = results.iter().map(|row| row.expect("it is wanted"));
+            let places = course.results[..count].iter();
+            let places = places.map(|row| row.expect("it is wanted"));
             let is_overwritten = |(index, row)| (to..to + index).contains(&row);
-            if !results.clone().enumerate().any(is_overwritten) {
-                for (index, row) in results.enumerate() {
-                    self.rows[to + index] = self.rows[row];
+            if count <= course.computed || !places.clone().enumerate().any(is_overwritten) {
+                for (index, row) in places.enumerate() {
+                    rows[to + index] = rows[row];
                 }
                 return;
             }
             // A result is one of the inputs that would be overwritten before it is copied.
-            for (apart, row) in self.apart.iter_mut().zip(results) {
-                *apart = self.rows[row];
+            for (apart, row) in apart.iter_mut().zip(places) {
+                *apart = rows[row];
             }
         }
-        self.rows[to..to + count].copy_from_slice(&self.apart[..count]);
+        rows[to..to + count].copy_from_slice(apart);
     }
 
     /// Returns whether the formula was replayed at all: not if each lane is recorded by itself.

@@ -126,7 +126,7 @@ fn replayed<T: Element, const I: usize, const O: usize>(
     replay.run(&Of::new(formula));
     results
         .into_iter()
-        .map(|result| *replay.result(result))
+        .map(|result| *replay.results().lanes(result))
         .collect()
 }
 
@@ -212,7 +212,7 @@ fn of_kept_same_as_again<T: Element>() {
         *kept.forward.input(1) = y;
         kept.forward.run(&formula);
         let rows: Vec<_> = (0..2 + kept.count)
-            .map(|result| Row(*kept.forward.result(result)))
+            .map(|result| Row(*kept.forward.results().lanes(result)))
             .collect();
         let values = replayed(Wanted::Values(2), &[&x, &y], |x| formula.0(x));
         assert_eq!([rows[0].0, rows[1].0], values[..]);
@@ -225,7 +225,7 @@ fn of_kept_same_as_again<T: Element>() {
         let again = replayed(Wanted::Gradients(wanted.clone()), &all, |x| formula.0(x));
         for input in 0..2 {
             assert_eq!(
-                kept.backward.result(input),
+                kept.backward.results().lanes(input),
                 &again[input],
                 "function {function}"
             );
@@ -386,13 +386,13 @@ fn lanes_in_several_courses_are_replayed_in_each() {
         gradients.run(&formula);
         for lane in 0..WIDTH {
             let variables = [x(lane), y(lane)];
-            let found = [0, 1].map(|result| values.result(result)[lane]);
+            let found = [0, 1].map(|result| values.results().lanes(result)[lane]);
             assert_eq!(found, steps(variables), "lane {lane}");
             let dual = [0, 1].map(|index| Dual::<_, 2>::variable(variables[index], index));
             let [sum, last] = steps(dual);
             for variable in 0..2 {
                 let expected = 2.0 * sum.signed(variable) + 10.0 * last.signed(variable);
-                let found = gradients.result(variable)[lane];
+                let found = gradients.results().lanes(variable)[lane];
                 assert!((found - expected).abs() <= 1e-14 * expected.abs().max(1.0));
             }
         }
@@ -438,7 +438,7 @@ fn courses_in_one_program_have_the_results_of_their_own() {
                 });
             }
             replay.run(&formula);
-            let bits = |at: &usize| replay.result(*at).map(f64::to_bits);
+            let bits = |at: &usize| replay.results().lanes(*at).map(f64::to_bits);
             results.iter().map(bits).collect::<Vec<_>>()
         };
         let mut replay = new();
@@ -474,7 +474,7 @@ fn results_depend_on_the_numbers_alone_however_many_courses_lanes_take() {
         let bits = |mut replay: Replay<f64>| {
             *replay.input(0) = numbers;
             replay.run(&formula);
-            [0, 1].map(|result| replay.result(result).map(f64::to_bits))
+            [0, 1].map(|result| replay.results().lanes(result).map(f64::to_bits))
         };
         let expected = bits(new());
         for (number, found) in numbers.iter().zip(expected[0]) {
@@ -513,7 +513,7 @@ fn each_course_has_its_program() {
             }
             replay.run(&formula);
             assert_eq!(
-                [0, 1].map(|input| *replay.result(input)),
+                [0, 1].map(|input| *replay.results().lanes(input)),
                 expected.map(|x| [x; WIDTH])
             );
         }
@@ -601,5 +601,5 @@ fn results_may_be_inputs_and_constants() {
         replay.carry(2, 0);
     }
     assert_eq!((replay.input(0)[0], replay.input(1)[0]), (2.0, 1.0));
-    assert_eq!(replay.result(2)[0], 3.0);
+    assert_eq!(replay.results().lanes(2)[0], 3.0);
 }
