@@ -520,9 +520,9 @@ impl<T: Element> Pass<'_, T> {
             let row = index * count + state;
             if let Some(saved) = &self.saved {
                 let saved = saved.slice(s![row, block.start..block.start + block.length]);
-                for (to, element) in to.iter_mut().zip(saved) {
-                    *to = *element;
-                }
+                // INVARIANT: checkpoints are in row-major order.
+                let saved = saved.to_slice().expect("a part of a row");
+                to[..block.length].copy_from_slice(saved);
                 let last = to[block.length - 1];
                 to[block.length..block.padded].fill(last);
             } else {

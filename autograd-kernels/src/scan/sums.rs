@@ -54,10 +54,11 @@ impl<T: Element> Sums<T> {
         steps: &Range<usize>,
         column: usize,
     ) {
-        for (place, &number) in self.numbers.iter().enumerate() {
-            let of_steps = self.of_eight.iter().skip(place).step_by(self.numbers.len());
-            if let Some(rows) = &mut rows[number] {
-                for (step, sums) in steps.clone().zip(of_steps) {
+        // The numbers of a row are beside each other in memory.
+        let of_steps = self.of_eight.chunks_exact(self.numbers.len().max(1));
+        for (step, of_step) in steps.clone().zip(of_steps) {
+            for (&number, sums) in self.numbers.iter().zip(of_step) {
+                if let Some(rows) = &mut rows[number] {
                     rows[[step, column]].write(sum_of(sums));
                 }
             }
