@@ -238,9 +238,7 @@ impl<T: Element> Again<'_, T> {
                 load(inputs[input], index, places, replay.input(input));
             }
             let (before, kept) = rows.split_at_mut(states);
-            for (state, row) in before.iter_mut().enumerate() {
-                row.0 = *replay.input(state);
-            }
+            before.copy_from_slice(replay.inputs(states));
             replay.run(formula);
             let results = replay.results();
             for (number, row) in kept.iter_mut().enumerate() {

@@ -160,6 +160,12 @@ impl<T: Element> Replay<T> {
         &mut self.rows[index].0
     }
 
+    /// Returns the first inputs.
+    #[cfg_attr(optimized, inline(always))]
+    pub(crate) fn inputs(&self, count: usize) -> &[Row<T>] {
+        &self.rows[..count]
+    }
+
     /// Writes the inputs from `first` on.
     #[cfg_attr(optimized, inline(always))]
     pub(crate) fn write(&mut self, first: usize, rows: &[Row<T>]) {
