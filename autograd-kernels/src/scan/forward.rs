@@ -13,9 +13,10 @@ use crate::elementwise::Formula;
 use crate::elementwise::dual::Dual;
 use crate::elementwise::each::each;
 use crate::elementwise::entries::Place;
-use crate::elementwise::evaluation::BLOCK;
+use crate::elementwise::evaluation::{BLOCK, LANES};
 use crate::elementwise::order::Order;
 use crate::elementwise::work::{Block, Input, write};
+use crate::loops::prefetch::prefetch;
 use crate::loops::wide::Loop;
 
 /// Some steps forward.
@@ -101,6 +102,10 @@ where
                     x.as_mut()[component][input] = Input(stream.row(index, lanes.padded));
                 }
             }
+            // Short rows are many to a page.
+            if lanes.length >= LANES {
+                prefetch_rows(run.inputs, index, lanes.padded, run.results, step);
+            }
             let entries = formula.entries(lanes.elements());
             let mut step_forward = StepForward {
                 formula,
@@ -123,6 +128,31 @@ where
             for state in 0..S {
                 *block_mut(run.states, component * S + state) = states.as_ref()[component][state];
             }
+        }
+    }
+}
+
+/// The number of steps after which a row is used that is asked for.
+const AHEAD: usize = 4;
+
+/// Asks for the rows that are read and written some steps later: at the end of a page of memory a processor asks for no more
+/// by itself. Not inlined, so that the loop of few lanes remains small.
+#[inline(never)]
+fn prefetch_rows<T: Element>(
+    inputs: &[Stream<'_, T>],
+    index: usize,
+    length: usize,
+    results: &mut [Option<Rows<'_, T>>],
+    step: usize,
+) {
+    for input in inputs {
+        input.prefetch(index + AHEAD, length);
+    }
+    for rows in results.iter_mut().flatten() {
+        if step + AHEAD < rows.nrows()
+            && let Some(row) = rows.row_mut(step + AHEAD).as_slice_mut()
+        {
+            prefetch(row);
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::elementwise::Item;
 use crate::elementwise::evaluation::BLOCK;
 use crate::loops::broadcast::{for_each_run, repeated, strides};
 use crate::loops::lanes::rows;
+use crate::loops::prefetch::prefetch;
 
 /// The rows of some steps, as loops read them.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +37,19 @@ impl<'a, T> Stream<'a, T> {
     #[cfg_attr(optimized, inline(always))]
     pub(super) fn row(self, index: usize, length: usize) -> &'a [T] {
         &self.elements[self.start(index)..][..length]
+    }
+
+    /// Asks for the `length` elements of a row that is read later, if there is one and it is not that of all steps.
+    #[cfg_attr(optimized, inline(always))]
+    pub(super) fn prefetch(self, index: usize, length: usize)
+    where
+        T: Copy,
+    {
+        let start = self.start(index);
+        let row = self.elements.get(start..start.wrapping_add(length));
+        if let Some(row) = row.filter(|_| self.stride != 0) {
+            prefetch(row);
+        }
     }
 
     /// Returns the element of all lanes of a row, if it is repeated.
