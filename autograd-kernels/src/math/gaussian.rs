@@ -115,7 +115,7 @@ pub(super) mod double {
         let t = 1.0 / (1.0 + 0.3 * a);
         let s = t * 2.904_002_501_563_477 - 1.313_946_216_385_240_8;
         let s_5 = s * s * (s * s) * s;
-        // In two parts, each of which the compiler unrolls.
+        // In two parts: there are more coefficients than one polynomial has.
         t * (polynomial(s, DOUBLE_W) + s_5 * s_5 * polynomial(s, DOUBLE_W_HIGHER))
     }
 

@@ -46,8 +46,9 @@ impl<'a, T> Stream<'a, T> {
         T: Copy,
     {
         let start = self.start(index);
-        let row = self.elements.get(start..start.wrapping_add(length));
-        if let Some(row) = row.filter(|_| self.stride != 0) {
+        if self.stride != 0
+            && let Some(row) = self.elements.get(start..start.wrapping_add(length))
+        {
             prefetch(row);
         }
     }

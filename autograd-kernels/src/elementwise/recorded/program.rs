@@ -36,8 +36,6 @@ pub(super) struct Program<T> {
 pub(super) struct Course {
     /// The row of each result that is there.
     pub(super) results: Vec<Option<usize>>,
-    /// The number of the first results that are no inputs.
-    pub(super) computed: usize,
     /// The rows that are compared in each branch.
     compared: Vec<[usize; 2]>,
     of: Recording,
@@ -157,17 +155,18 @@ impl<T: Element> Program<T> {
             });
         }
         program.rows = layout.used;
-        let course = |of: Recording| {
-            let row = |node: &Option<usize>| node.map(|node| layout.row(node));
-            let results: Vec<Option<usize>> = of.results.iter().map(row).collect();
-            let is_computed = |row: &&Option<usize>| row.is_none_or(|row| row >= layout.inputs);
-            let compared = |branch: &Branch| branch.nodes.map(|node| layout.row(node));
-            Course {
-                computed: results.iter().take_while(is_computed).count(),
-                results,
-                compared: of.branches.iter().map(compared).collect(),
-                of,
-            }
+        let course = |of: Recording| Course {
+            results: of
+                .results
+                .iter()
+                .map(|node| node.map(|node| layout.row(node)))
+                .collect(),
+            compared: of
+                .branches
+                .iter()
+                .map(|branch| branch.nodes.map(|node| layout.row(node)))
+                .collect(),
+            of,
         };
         program.courses = recordings.into_iter().map(course).collect();
         program.nodes = nodes;

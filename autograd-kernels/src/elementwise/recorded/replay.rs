@@ -200,29 +200,26 @@ impl<T: Element> Replay<T> {
     /// Makes the first results the inputs from `to` on.
     #[cfg_attr(optimized, inline(always))]
     pub(crate) fn carry(&mut self, count: usize, to: usize) {
-        // Slices: the compiler knows that writing to rows does not change where they are.
-        let (rows, apart) = (&mut self.rows[..], &mut self.apart[..count]);
         if !self.is_apart {
             let Some(program) = &self.active else {
                 return;
             };
-            let course = &program.courses[self.course];
+            let results = &program.courses[self.course].results[..count];
             // INVARIANT: the caller has run it, for these results.
-            let places = course.results[..count].iter();
-            let places = places.map(|row| row.expect("it is wanted"));
+            let results = results.iter().map(|row| row.expect("it is wanted"));
             let is_overwritten = |(index, row)| (to..to + index).contains(&row);
-            if count <= course.computed || !places.clone().enumerate().any(is_overwritten) {
-                for (index, row) in places.enumerate() {
-                    rows[to + index] = rows[row];
+            if !results.clone().enumerate().any(is_overwritten) {
+                for (index, row) in results.enumerate() {
+                    self.rows[to + index] = self.rows[row];
                 }
                 return;
             }
             // A result is one of the inputs that would be overwritten before it is copied.
-            for (apart, row) in apart.iter_mut().zip(places) {
-                *apart = rows[row];
+            for (apart, row) in self.apart.iter_mut().zip(results) {
+                *apart = self.rows[row];
             }
         }
-        rows[to..to + count].copy_from_slice(apart);
+        self.rows[to..to + count].copy_from_slice(&self.apart[..count]);
     }
 
     /// Returns whether the formula was replayed at all: not if each lane is recorded by itself.
