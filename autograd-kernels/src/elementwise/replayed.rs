@@ -8,10 +8,11 @@ use super::evaluation::{BLOCK, Results};
 use super::formula::Formula;
 use super::item::{Spot, slices, spots};
 use super::order::Order;
-use super::recorded::{Recorded, Replay, Replayed, Trace, WIDTH, Wanted};
+use super::recorded::{
+    OfReplays, Recorded, Replay, Replayed, Row, Trace, WIDTH, Wanted, depth, of_depth,
+};
 use crate::element::Element;
 use crate::element::real::{Literal, Real};
-use crate::loops::wide::{Loop, compiled};
 
 /// The most numbers of a formula whose derivatives are computed by dual numbers. With more, the loop is not vector code any
 /// more, and takes long to compile.
@@ -46,15 +47,14 @@ pub(super) fn partials<T, F, D, const I: usize, const O: usize>(
     let of_results = places.iter().copied().enumerate();
     let of_results: Vec<(usize, Spot)> = of_results.filter(|(_, spot)| is_wanted(spot)).collect();
     let pairing = Pairing::<F, D, I, O>::new(formula);
-    compiled(Work {
+    let work = Work {
         formula: &pairing,
-        wanted: &Wanted::Gradients(wanted),
         of_inputs: &places,
         of_results: &of_results,
-        kept,
         inputs,
         results,
-    });
+    };
+    replayed(Wanted::Gradients(wanted), kept, work);
 }
 
 /// Writes the values, or of the second order the tangents, of inputs and a direction for each.
@@ -76,15 +76,14 @@ pub(super) fn outputs<T, F, D, const I: usize, const O: usize>(
     let of_results = of_results.into_iter().enumerate();
     let is_wanted = |(_, spot): &(usize, Spot)| !results[spot.slice].is_empty();
     let of_results: Vec<(usize, Spot)> = of_results.filter(is_wanted).collect();
-    compiled(Work {
+    let work = Work {
         formula: &Outputs(Pairing::<F, D, I, O>::new(formula)),
-        wanted: &Wanted::Values(O),
         of_inputs: &places,
         of_results: &of_results,
-        kept,
         inputs,
         results,
-    });
+    };
+    replayed(Wanted::Values(O), kept, work);
 }
 
 /// Returns spots so many slices on.
@@ -95,43 +94,51 @@ fn moved(spots: &[Spot], slices: usize) -> impl Iterator<Item = Spot> {
     })
 }
 
-/// The loop over the elements of a block.
+/// Computes the elements of a block.
+fn replayed<T: Element>(wanted: Wanted, kept: &mut Option<Replay<T>>, work: Work<'_, '_, '_, T>) {
+    let length = |(_, spot): &(usize, Spot)| work.results[spot.slice].len() / spot.width;
+    let length = work.of_results.iter().map(length).max().unwrap_or(0);
+    let replay = kept.get_or_insert_with(|| {
+        let last = work.of_results.last().map_or(0, |(number, _)| number + 1);
+        Replay::new(wanted, depth::<T>(length), work.of_inputs.len(), last)
+    });
+    of_depth(replay.depth(), OfBlock(work, length, replay));
+}
+
 struct Work<'a, 'b, 'c, T> {
     formula: &'a dyn Replayed<T>,
-    wanted: &'a Wanted,
     /// Where the inputs of the program are.
     of_inputs: &'a [Spot],
     /// The results of the program that are wanted, and where they belong.
     of_results: &'a [(usize, Spot)],
-    kept: &'a mut Option<Replay<T>>,
     inputs: &'a [&'a [T]],
     results: Results<'b, 'c, T>,
 }
 
-impl<T: Element> Loop for Work<'_, '_, '_, T> {
+/// The loop over so many elements.
+struct OfBlock<'a, 'b, 'c, 'd, T>(Work<'a, 'b, 'c, T>, usize, &'d mut Replay<T>);
+
+impl<T: Element> OfReplays for OfBlock<'_, '_, '_, '_, T> {
+    type Element = T;
+
     #[cfg_attr(optimized, inline(always))]
-    fn run(self) {
-        let numbers = self.of_inputs.len();
-        let replay = self.kept.get_or_insert_with(|| {
-            let last = self.of_results.last().map_or(0, |(number, _)| number + 1);
-            Replay::new(self.wanted.clone(), numbers, last)
-        });
-        let length = |(_, spot): &(usize, Spot)| self.results[spot.slice].len() / spot.width;
-        let length = self.of_results.iter().map(length).max().unwrap_or(0);
-        for start in (0..length).step_by(WIDTH) {
-            for (number, spot) in self.of_inputs.iter().enumerate() {
-                let input = self.inputs[spot.slice];
+    fn run<const DEPTH: usize>(self) {
+        let Self(work, length, replay) = self;
+        for start in (0..length).step_by(replay.lanes()) {
+            for (number, spot) in work.of_inputs.iter().enumerate() {
+                let input = work.inputs[spot.slice];
                 // The same in each block.
                 let is_repeated = input.len() <= BLOCK * spot.width;
                 let start = if is_repeated { start % BLOCK } else { start };
-                load(&input[start * spot.width..], *spot, replay.input(number));
+                let input = &input[start * spot.width..];
+                load(input, *spot, replay.input::<DEPTH>(number));
             }
-            replay.run(self.formula);
-            let lanes = start..length.min(start + WIDTH);
-            for &(number, spot) in self.of_results {
-                let result = &mut self.results[spot.slice];
+            replay.run(work.formula);
+            let lanes = start..length.min(start + replay.lanes());
+            for &(number, spot) in work.of_results {
+                let result = &mut work.results[spot.slice];
                 let result = &mut result[lanes.start * spot.width..lanes.end * spot.width];
-                store(result, spot, replay.results().lanes(number));
+                store(result, spot, replay.results().rows::<DEPTH>(number));
             }
         }
     }
@@ -139,19 +146,23 @@ impl<T: Element> Loop for Work<'_, '_, '_, T> {
 
 /// Reads a number of some elements. After the last one it is repeated, which takes the branches that it takes.
 #[cfg_attr(optimized, inline(always))]
-pub(super) fn load<T: Element>(elements: &[T], spot: Spot, to: &mut [T; WIDTH]) {
+pub(super) fn load<T: Element>(elements: &[T], spot: Spot, to: &mut [Row<T>]) {
     #[cfg_attr(optimized, inline(always))]
-    fn each<T: Element, const N: usize>(elements: &[T], offset: usize, to: &mut [T; WIDTH]) {
-        let (rows, _) = elements.as_chunks::<N>();
-        // Of a length that the compiler knows.
-        if let Some(rows) = rows.first_chunk::<WIDTH>() {
-            for lane in 0..WIDTH {
-                to[lane] = rows[lane][offset];
+    fn each<T: Element, const N: usize>(elements: &[T], offset: usize, to: &mut [Row<T>]) {
+        let (mut items, _) = elements.as_chunks::<N>();
+        for to in to {
+            let last = items.len() - 1;
+            // Of a length that the compiler knows.
+            if let Some(whole) = items.first_chunk::<WIDTH>() {
+                for lane in 0..WIDTH {
+                    to.0[lane] = whole[lane][offset];
+                }
+            } else {
+                for lane in 0..WIDTH {
+                    to.0[lane] = items[lane.min(last)][offset];
+                }
             }
-            return;
-        }
-        for lane in 0..WIDTH {
-            to[lane] = rows[lane.min(rows.len() - 1)][offset];
+            items = &items[WIDTH.min(last)..];
         }
     }
     match spot.width {
@@ -165,30 +176,31 @@ pub(super) fn load<T: Element>(elements: &[T], spot: Spot, to: &mut [T; WIDTH]) 
 
 /// Writes a number of some elements.
 #[cfg_attr(optimized, inline(always))]
-fn store<T: Element>(elements: &mut [MaybeUninit<T>], spot: Spot, lanes: &[T; WIDTH]) {
+fn store<T: Element>(elements: &mut [MaybeUninit<T>], spot: Spot, rows: &[Row<T>]) {
     #[cfg_attr(optimized, inline(always))]
     fn each<T: Element, const N: usize>(
         elements: &mut [MaybeUninit<T>],
         offset: usize,
-        lanes: &[T; WIDTH],
+        rows: &[Row<T>],
     ) {
-        let (rows, _) = elements.as_chunks_mut::<N>();
+        let (items, _) = elements.as_chunks_mut::<N>();
         // Of a length that the compiler knows.
-        if let Some(rows) = rows.first_chunk_mut::<WIDTH>() {
+        let (whole, rest) = items.as_chunks_mut::<WIDTH>();
+        let last = rows.get(whole.len());
+        for (items, row) in whole.iter_mut().zip(rows) {
             for lane in 0..WIDTH {
-                rows[lane][offset].write(lanes[lane]);
+                items[lane][offset].write(row.0[lane]);
             }
-            return;
         }
-        for (row, lane) in rows.iter_mut().zip(lanes) {
-            row[offset].write(*lane);
+        for (item, lane) in rest.iter_mut().zip(last.iter().flat_map(|row| &row.0)) {
+            item[offset].write(*lane);
         }
     }
     match spot.width {
-        1 => each::<_, 1>(elements, 0, lanes),
-        2 => each::<_, 2>(elements, spot.offset, lanes),
-        3 => each::<_, 3>(elements, spot.offset, lanes),
-        4 => each::<_, 4>(elements, spot.offset, lanes),
+        1 => each::<_, 1>(elements, 0, rows),
+        2 => each::<_, 2>(elements, spot.offset, rows),
+        3 => each::<_, 3>(elements, spot.offset, rows),
+        4 => each::<_, 4>(elements, spot.offset, rows),
         width => unreachable!("rows of {width} numbers are put together"),
     }
 }

@@ -4,11 +4,10 @@
 use super::formula::Formula;
 use super::item::{NUMBER, of_numbers};
 use super::order::First;
-use super::recorded::{Replay, Replayed, Row, WIDTH, Wanted};
+use super::recorded::{OfReplays, Replay, Replayed, Row, WIDTH, Wanted, depth, of_depth};
 use super::replayed::{Outputs, Pairing, load};
 use super::tile::{self, Side, Tile};
 use crate::element::Element;
-use crate::loops::wide::{Loop, compiled};
 
 /// The number of sums of a row of a tile.
 const SUMS: usize = tile::WIDTH;
@@ -30,14 +29,14 @@ pub(super) fn add_partials<T, F, const I: usize, const O: usize>(
             .is_some_and(|sum: &&mut [T]| !sum.is_empty())
     };
     let wanted = (0..tile.inputs.len()).map(is_wanted);
-    compiled(TileWork {
+    let wanted = Wanted::Gradients(wanted.collect());
+    let work = TileWork {
         formula: &pairing,
         sides: &sides,
         of_sums: &sides,
-        wanted: &Wanted::Gradients(wanted.collect()),
-        kept,
         tile,
-    });
+    };
+    replayed(wanted, kept, work);
 }
 
 /// Adds the values for the pairs of a tile, for each row.
@@ -49,42 +48,54 @@ pub(super) fn add_values<T, F, const I: usize, const O: usize>(
     T: Element,
     F: Formula<I, O>,
 {
-    compiled(TileWork {
+    let work = TileWork {
         formula: &Outputs(Pairing::<F, First, I, O>::new(formula)),
         sides: &const { of_numbers::<_, I>(F::INPUTS, F::SIDES, Side::All) },
         of_sums: &[],
-        wanted: &Wanted::Values(O),
-        kept,
         tile,
-    });
+    };
+    replayed(Wanted::Values(O), kept, work);
 }
 
-/// The loop over the pairs of a tile.
+/// Adds what is wanted for the pairs of a tile.
+fn replayed<T: Element>(
+    wanted: Wanted,
+    kept: &mut Option<Replay<T>>,
+    work: TileWork<'_, '_, '_, T>,
+) {
+    let tile = &work.tile;
+    let replay = kept.get_or_insert_with(|| {
+        let (inputs, sums) = (tile.inputs.len(), tile.sums.len());
+        Replay::new(wanted, depth::<T>(tile.columns), inputs, inputs.max(sums))
+    });
+    of_depth(replay.depth(), OfTile(work, replay));
+}
+
 struct TileWork<'a, 'b, 'c, T> {
     formula: &'a dyn Replayed<T>,
     /// Those of the inputs, and of the sums. What is not there, gradients and values, has a number for each row.
     sides: &'a [Side],
     of_sums: &'a [Side],
-    wanted: &'a Wanted,
-    kept: &'a mut Option<Replay<T>>,
     tile: Tile<'b, 'c, T>,
 }
 
-impl<T: Element> Loop for TileWork<'_, '_, '_, T> {
+/// The loop over the pairs.
+struct OfTile<'a, 'b, 'c, 'd, T>(TileWork<'a, 'b, 'c, T>, &'d mut Replay<T>);
+
+impl<T: Element> OfReplays for OfTile<'_, '_, '_, '_, T> {
+    type Element = T;
+
     #[cfg_attr(optimized, inline(always))]
-    fn run(self) {
+    fn run<const DEPTH: usize>(self) {
+        let Self(work, replay) = self;
         let Tile {
             rows,
             columns,
             inputs,
             sums,
-        } = self.tile;
-        let replay = self.kept.get_or_insert_with(|| {
-            let results = inputs.len().max(sums.len());
-            Replay::new(self.wanted.clone(), inputs.len(), results)
-        });
-        let is_column = |place: usize| self.sides.get(place) == Some(&Side::Column);
-        let has_columns = |sum: usize| self.of_sums.get(sum) == Some(&Side::Column);
+        } = work.tile;
+        let is_column = |place: usize| work.sides.get(place) == Some(&Side::Column);
+        let has_columns = |sum: usize| work.of_sums.get(sum) == Some(&Side::Column);
         // Of each result that is wanted, in rows of lanes: of the columns, or of one row.
         let mut own: Vec<Vec<Row<T>>> = Vec::with_capacity(sums.len());
         for (place, sum) in sums.iter().enumerate() {
@@ -101,26 +112,28 @@ impl<T: Element> Loop for TileWork<'_, '_, '_, T> {
             for place in (0..inputs.len()).filter(|place| !is_column(*place)) {
                 let elements = inputs[place];
                 let element = elements[if elements.len() == 1 { 0 } else { row }];
-                replay.input(place).fill(element);
+                *replay.input(place) = [Row([element; WIDTH]); DEPTH];
             }
-            let starts = (last..columns).step_by(WIDTH);
-            for start in starts.chain((0..last).step_by(WIDTH)) {
-                for place in (0..self.sides.len()).filter(|place| is_column(*place)) {
-                    let (rest, lanes) = (&inputs[place][start..], replay.input(place));
-                    match rest.first_chunk() {
-                        Some(all) => *lanes = *all,
-                        None => load(rest, NUMBER, lanes),
-                    }
+            let starts = (last..columns).step_by(replay.lanes());
+            for start in starts.chain((0..last).step_by(replay.lanes())) {
+                for place in (0..work.sides.len()).filter(|place| is_column(*place)) {
+                    load(
+                        &inputs[place][start..],
+                        NUMBER,
+                        replay.input::<DEPTH>(place),
+                    );
                 }
-                replay.run(self.formula);
-                let count = (columns - start).min(WIDTH);
+                replay.run(work.formula);
                 for (place, own) in own.iter_mut().enumerate() {
                     if own.is_empty() {
                         continue;
                     }
-                    // Those of a row are of the columns that are so far apart.
-                    let index = start / WIDTH % own.len();
-                    add(&mut own[index], replay.results().lanes(place), count);
+                    let starts = (start..columns).step_by(WIDTH);
+                    for (start, row) in starts.zip(replay.results().rows::<DEPTH>(place)) {
+                        // Those of a row are of the columns that are so far apart.
+                        let index = start / WIDTH % own.len();
+                        add(&mut own[index], row, (columns - start).min(WIDTH));
+                    }
                 }
             }
             for (place, sum) in sums.iter_mut().enumerate() {
@@ -146,15 +159,15 @@ impl<T: Element> Loop for TileWork<'_, '_, '_, T> {
 
 /// Adds the first lanes.
 #[cfg_attr(optimized, inline(always))]
-fn add<T: Element>(sums: &mut Row<T>, lanes: &[T; WIDTH], count: usize) {
+fn add<T: Element>(sums: &mut Row<T>, lanes: &Row<T>, count: usize) {
     // A sum beside the lanes, else the compiler does not know that they are not the same.
     let mut found = *sums;
     if count == WIDTH {
         for lane in 0..WIDTH {
-            found.0[lane] += lanes[lane];
+            found.0[lane] += lanes.0[lane];
         }
     } else {
-        for (sum, lane) in found.0.iter_mut().zip(lanes).take(count) {
+        for (sum, lane) in found.0.iter_mut().zip(&lanes.0).take(count) {
             *sum += *lane;
         }
     }

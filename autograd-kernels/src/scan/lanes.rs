@@ -7,7 +7,6 @@ use ndarray::{ArrayViewMut2, Axis};
 
 use crate::elementwise::entries::{Elements, Place};
 use crate::elementwise::evaluation::BLOCK;
-use crate::elementwise::recorded::WIDTH;
 use crate::elementwise::work::Block;
 
 /// A result that has a row of lanes for each step, in the order in which steps are computed.
@@ -29,11 +28,11 @@ impl Lanes {
         (0..self.padded).map(Place)
     }
 
-    /// Returns the places of the lanes of each recording.
+    /// Returns the places of the lanes of each replay, which has so many.
     #[cfg_attr(optimized, inline(always))]
-    pub(super) fn parts(self) -> impl Iterator<Item = Range<usize>> {
-        let parts = (0..self.padded).step_by(WIDTH);
-        parts.map(move |first| first..self.padded.min(first + WIDTH))
+    pub(super) fn parts(self, width: usize) -> impl Iterator<Item = Range<usize>> {
+        let parts = (0..self.padded).step_by(width);
+        parts.map(move |first| first..self.padded.min(first + width))
     }
 
     pub(super) fn elements(self) -> Elements {

@@ -68,7 +68,7 @@ pub trait ScanLoops<T: Element>: Send + Sync + sealed::Sealed {
 
     /// Returns the replays of a segment that runs again, and backward, for the derivatives of the first order that are
     /// wanted, if the formula has such replays. `numbers` are those of a lane.
-    fn kept(&self, numbers: &[T], wanted: &[bool]) -> Option<Kept<T>>;
+    fn kept(&self, depth: usize, numbers: &[T], wanted: &[bool]) -> Option<Kept<T>>;
 
     /// Computes some steps, of numbers with the components of an order. Writes all elements of the results that there
     /// are.
@@ -166,9 +166,9 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const S: usiz
         self.0.list_values(note);
     }
 
-    fn kept(&self, numbers: &[T], wanted: &[bool]) -> Option<Kept<T>> {
+    fn kept(&self, depth: usize, numbers: &[T], wanted: &[bool]) -> Option<Kept<T>> {
         if const { Self::IS_FORWARD_REPLAYED && Self::IS_BACKWARD_REPLAYED } {
-            return self.as_slices().kept(numbers, wanted);
+            return self.as_slices().kept(depth, numbers, wanted);
         }
         None
     }

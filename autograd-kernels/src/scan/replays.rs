@@ -5,6 +5,8 @@ use crate::elementwise::recorded::{Kept, Replay};
 /// The replays of a formula, which all blocks of lanes use.
 #[derive(Debug)]
 pub(super) struct Replays<T> {
+    /// How many rows each number has.
+    pub(super) depth: usize,
     /// Of the results, and of the states alone.
     pub(super) forward: [Option<Replay<T>>; 2],
     pub(super) backward: Option<Replay<T>>,
@@ -16,8 +18,9 @@ pub(super) struct Replays<T> {
 }
 
 impl<T> Replays<T> {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(depth: usize) -> Self {
         Self {
+            depth,
             forward: [None, None],
             backward: None,
             kept: None,

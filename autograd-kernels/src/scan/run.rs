@@ -16,7 +16,7 @@ use super::source::{Source, Stream};
 use crate::element::Element;
 use crate::elementwise::Item;
 use crate::elementwise::evaluation::{BLOCK, LANES};
-use crate::elementwise::recorded::{Kept, Row, WIDTH};
+use crate::elementwise::recorded::{Kept, Row, WIDTH, depth};
 use crate::parallel::{each_part, shares, worth};
 
 /// The results of a pass, in the order in which a part has them; all but the first two are those of backward. Each has
@@ -182,7 +182,11 @@ impl<T: Element> Pass<'_, T> {
         });
         let mut rest: Vec<Rows<'_, T>> = views.collect();
         // Which lanes are replayed together, and so computed alike, must not depend on the number of threads.
-        let unit = if self.is_replayed() { WIDTH } else { LANES };
+        let unit = if self.is_replayed() {
+            WIDTH * depth::<T>(width)
+        } else {
+            LANES
+        };
         let at_least = worth::FORMULA / unit / steps.max(1);
         let parts: Vec<Part<'_, T>> = shares(width, unit, at_least)
             .into_iter()
@@ -228,7 +232,7 @@ impl<T: Element> Pass<'_, T> {
             gradients: empty(self.gradients.len()),
             trail: Vec::new(),
             checkpoints: Vec::new(),
-            replays: Replays::new(),
+            replays: Replays::new(depth::<T>(self.recurrence.width())),
         };
         let (counts, first) = (self.recurrence.loops.counts(), part.lanes.start);
         let before = 2 * counts.states + counts.outputs;
@@ -397,7 +401,9 @@ impl<T: Element> Pass<'_, T> {
             };
             if is_replayed && !buffers.replays.is_kept_known {
                 let inputs = &mut buffers.inputs;
-                buffers.replays.kept = self.kept(&steps, block, inputs, &states, &results.of_steps);
+                let depth = buffers.replays.depth;
+                let of_steps = &results.of_steps;
+                buffers.replays.kept = self.kept(&steps, block, inputs, &states, of_steps, depth);
                 buffers.replays.is_kept_known = true;
             }
             let is_kept = buffers.replays.kept.is_some();
@@ -454,6 +460,7 @@ impl<T: Element> Pass<'_, T> {
         inputs: &mut [Vec<T>],
         states: &[T],
         of_steps: &[Option<Rows<'_, T>>],
+        depth: usize,
     ) -> Option<Kept<T>> {
         // At others, forward and backward have the components in opposite order.
         let length = segment(self.recurrence.steps);
@@ -469,12 +476,13 @@ impl<T: Element> Pass<'_, T> {
             None => stream.row(0, 1)[0],
         };
         let numbers: Vec<T> = inputs.iter().enumerate().map(number).collect();
-        let mut kept = self.recurrence.loops.kept(&numbers, &wanted)?;
+        let mut kept = self.recurrence.loops.kept(depth, &numbers, &wanted)?;
         let rows = length * (counts.states + kept.count);
         if rows * size_of::<Row<T>>() > KEPT {
             return None;
         }
-        kept.rows.resize(rows, Row([T::zero(); WIDTH]));
+        let zeros = Row([T::zero(); WIDTH]);
+        kept.rows.resize(rows * depth, zeros);
         Some(kept)
     }
 

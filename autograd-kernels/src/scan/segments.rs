@@ -17,7 +17,7 @@ pub(super) const CHUNK_OF_FEW: usize = 1024;
 /// The longest segment of which a pass backward keeps anything: the inputs that are copied are those of a whole segment.
 pub(super) const LONGEST: usize = 4 * CHUNK;
 
-/// The most bytes that a pass backward keeps of a segment, of the lanes of a replay: they stay in the cache.
+/// The most bytes that a pass backward keeps of a segment, of a row of lanes: they stay in the cache.
 pub(super) const KEPT: usize = 512 << 10;
 
 /// The states before the first step of each segment but the first one.

@@ -118,9 +118,9 @@ impl<T: Element, F: SliceFormula> ScanLoops<T> for SliceScans<F> {
         self.formula.list_values(note);
     }
 
-    fn kept(&self, numbers: &[T], wanted: &[bool]) -> Option<Kept<T>> {
+    fn kept(&self, depth: usize, numbers: &[T], wanted: &[bool]) -> Option<Kept<T>> {
         let trace = Step::<F, First>::new(self, true).record(numbers);
-        Replay::of_kept(&trace, self.counts.states, wanted)
+        Replay::of_kept(&trace, depth, self.counts.states, wanted)
     }
 
     fn forward_steps(&self, order: usize, steps: Forward<'_, '_, T>) {

@@ -4,62 +4,69 @@ use std::ops::Range;
 
 use super::lanes::Rows;
 use crate::element::Element;
-use crate::elementwise::recorded::WIDTH;
+use crate::elementwise::recorded::{Row, WIDTH};
 
 /// The lanes of some steps that are to be summed, a part of them each time: those that are eight apart are added where they
 /// are computed, and the eight sums after the last step. The processor would wait for what was just written, in pieces of
 /// another size than are read.
-pub(super) struct Sums<T> {
+pub(super) struct Sums<T, const DEPTH: usize> {
     /// The derivatives that are sums.
     numbers: Vec<usize>,
-    /// Of each step all of these.
-    of_eight: Vec<[T; 8]>,
+    /// Of each step all of these, of each row of lanes.
+    of_eight: Vec<[[T; 8]; DEPTH]>,
 }
 
-impl<T: Element> Sums<T> {
+impl<T: Element, const DEPTH: usize> Sums<T, DEPTH> {
     /// Returns room for those that are sums and wanted.
     pub(super) fn new(are_sums: &[bool], wanted: &[Option<Rows<'_, T>>], steps: usize) -> Self {
         let each = are_sums.iter().zip(wanted).enumerate();
         let numbers = each.filter(|(_, (is_sum, rows))| **is_sum && rows.is_some());
         let numbers: Vec<usize> = numbers.map(|(number, _)| number).collect();
-        let of_eight = vec![[T::zero(); 8]; steps * numbers.len()];
+        let of_eight = vec![[[T::zero(); 8]; DEPTH]; steps * numbers.len()];
         Self { numbers, of_eight }
     }
 
-    /// Takes the first lanes of each derivative, which `lanes` returns, of a step.
+    /// Takes the first lanes of each derivative, whose rows `rows` returns, of a step.
     #[cfg_attr(optimized, inline(always))]
     pub(super) fn take<'a>(
         &mut self,
         step: usize,
         length: usize,
-        lanes: impl Fn(usize) -> &'a [T; WIDTH],
+        rows: impl Fn(usize) -> &'a [Row<T>; DEPTH],
     ) where
         T: 'a,
     {
         let of_step = self.of_eight[step * self.numbers.len()..].iter_mut();
         for (sums, &number) in of_step.zip(&self.numbers) {
-            let lanes = lanes(number);
-            *sums = if length < WIDTH {
-                sums_of_eight(&first_lanes(*lanes, length))
-            } else {
-                sums_of_eight(lanes)
-            };
+            for (row, (sums, lanes)) in sums.iter_mut().zip(rows(number)).enumerate() {
+                let length = length.saturating_sub(row * WIDTH);
+                *sums = if length < WIDTH {
+                    sums_of_eight(&first_lanes(lanes.0, length))
+                } else {
+                    sums_of_eight(&lanes.0)
+                };
+            }
         }
     }
 
-    /// Writes the sums of all steps to a column of the rows.
+    /// Writes the sums of all steps: those of the first row of lanes to a column, and those of others to the next, if there
+    /// are any.
     pub(super) fn write(
         &self,
         rows: &mut [Option<Rows<'_, T>>],
         steps: &Range<usize>,
         column: usize,
     ) {
+        let columns = rows.iter().flatten().map(|rows| rows.ncols() - column);
+        let depth = columns.min().map_or(0, |columns| columns.min(DEPTH));
         // The numbers of a row are beside each other in memory.
         let of_steps = self.of_eight.chunks_exact(self.numbers.len().max(1));
         for (step, of_step) in steps.clone().zip(of_steps) {
-            for (&number, sums) in self.numbers.iter().zip(of_step) {
-                if let Some(rows) = &mut rows[number] {
-                    rows[[step, column]].write(sum_of(sums));
+            for row in 0..depth {
+                for (&number, sums) in self.numbers.iter().zip(of_step) {
+                    if let Some(rows) = &mut rows[number] {
+                        rows[[step, column + row]].write(sum_of(&sums[row]));
+                    }
                 }
             }
         }
@@ -96,26 +103,36 @@ mod tests {
 
     #[test]
     fn sums_are_those_of_the_first_lanes_by_halves() {
-        let of = |step: usize, number: usize| -> [f64; WIDTH] {
-            std::array::from_fn(|lane| 1.0 / (1.0 + (step * 7 + number * 3 + lane) as f64))
+        let of = |step: usize, number: usize| {
+            [0, 1].map(|row| {
+                let first = step * 7 + number * 3 + row * WIDTH;
+                Row(std::array::from_fn(|lane| {
+                    1.0 / (1.0 + (first + lane) as f64)
+                }))
+            })
         };
-        let lanes = [0, 1].map(|step| [0, 1, 2, 3].map(|number| of(step, number)));
-        for length in [WIDTH, 1, 17, 0] {
-            let mut room: [_; 4] = std::array::from_fn(|_| Array2::uninit([5, 3]));
+        let all = [0, 1].map(|step| [0, 1, 2, 3].map(|number| of(step, number)));
+        for length in [2 * WIDTH, 1, 17, WIDTH, WIDTH + 5] {
+            // A column for each row of lanes that is there, after one of others.
+            let columns = 1 + length.div_ceil(WIDTH);
+            let mut room: [_; 4] = std::array::from_fn(|_| Array2::uninit([5, columns]));
             let mut rows: Vec<_> = room.iter_mut().map(|room| Some(room.view_mut())).collect();
             // The second one is not a sum, and the third is not wanted.
             rows[2] = None;
-            let mut sums = Sums::new(&[true, false, true, true], &rows, 2);
+            let mut sums = Sums::<_, 2>::new(&[true, false, true, true], &rows, 2);
             for step in [1, 0] {
-                sums.take(step, length, |number| &lanes[step][number]);
+                sums.take(step, length, |number| &all[step][number]);
             }
             sums.write(&mut rows, &(2..4), 1);
             for (step, number) in [(0, 0), (0, 3), (1, 0), (1, 3)] {
-                // SAFETY: it was written.
-                #[expect(unsafe_code, reason = "see above")]
-                let sum = unsafe { room[number][[2 + step, 1]].assume_init() };
-                let expected = sum_of_lanes(first_lanes(lanes[step][number], length));
-                assert_eq!(sum, expected, "{length}: {step}, {number}");
+                for row in 0..columns - 1 {
+                    // SAFETY: it was written.
+                    #[expect(unsafe_code, reason = "see above")]
+                    let sum = unsafe { room[number][[2 + step, 1 + row]].assume_init() };
+                    let length = WIDTH.min(length - row * WIDTH);
+                    let expected = sum_of_lanes(first_lanes(all[step][number][row].0, length));
+                    assert_eq!(sum, expected, "{length}: {step}, {number}, {row}");
+                }
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use super::rows::{Row, WIDTH};
+use super::rows::{Row, WIDTH, rows_of};
 use crate::element::Element;
 use crate::element::number::Number;
 use crate::element::real::Real;
@@ -31,14 +31,15 @@ pub(super) trait OfTwo: 'static {
     fn at<R: Real>(x: R, y: R) -> R;
 }
 
-/// Computes a function for some operands: a row of values for each, then the rows of slopes along each variable.
+/// Computes a function for some operands: the rows of values for each, then those of slopes along each variable.
 type Run<T> = fn(Operands<'_, T>);
 
 /// What a loop reads and writes.
 pub(super) struct Operands<'a, T> {
-    /// The rows that were computed before.
+    /// The rows that were computed before, so many of each number.
     pub(super) rows: &'a [Row<T>],
-    /// The numbers of the rows that are operands.
+    pub(super) depth: usize,
+    /// The numbers that are operands.
     pub(super) places: &'a [u32],
     pub(super) results: &'a mut [Row<T>],
     pub(super) parameter: i32,
@@ -93,6 +94,7 @@ impl<T: Element> Function<T> {
         let mut results = [Row([T::zero(); WIDTH]); 3];
         self.run((1 << N) - 1)(Operands {
             rows: &rows,
+            depth: 1,
             places: &[0, 1][..N],
             results: &mut results[..=N],
             parameter: self.parameter,
@@ -144,15 +146,18 @@ impl<T: Element, F: OfOne, const N: usize> Loop for One<'_, T, F, N> {
         }
         let Operands {
             rows,
+            depth,
             places,
             results,
             parameter,
         } = self.0;
-        let (values, slopes) = results.split_at_mut(places.len());
+        let (values, slopes) = results.split_at_mut(places.len() * depth);
         let mut slopes = slopes.iter_mut();
-        for (x, value) in places.iter().zip(values) {
-            let slope = if N == 1 { slopes.next() } else { None };
-            each::<T, F, N>(&rows[*x as usize], value, slope, parameter);
+        for (x, values) in places.iter().zip(values.chunks_exact_mut(depth)) {
+            for (x, value) in rows_of(rows, *x as usize, depth).iter().zip(values) {
+                let slope = if N == 1 { slopes.next() } else { None };
+                each::<T, F, N>(x, value, slope, parameter);
+            }
         }
     }
 }
@@ -192,22 +197,26 @@ impl<T: Element, F: OfTwo, const X: bool, const Y: bool> Loop for Two<'_, T, F, 
         }
         let Operands {
             rows,
+            depth,
             places,
             results,
             ..
         } = self.0;
         let (places, _) = places.as_chunks::<2>();
-        let (values, slopes) = results.split_at_mut(places.len());
-        let (of_x, of_y) = slopes.split_at_mut(if X { places.len() } else { 0 });
+        let count = places.len() * depth;
+        let (values, slopes) = results.split_at_mut(count);
+        let (of_x, of_y) = slopes.split_at_mut(if X { count } else { 0 });
         let (mut of_x, mut of_y) = (of_x.iter_mut(), of_y.iter_mut());
         // Where there are no slopes.
         let mut unused = [Row([T::zero(); WIDTH]); 2];
         let [no_x, no_y] = &mut unused;
-        for ([x, y], value) in places.iter().zip(values) {
-            let (x, y) = (&rows[*x as usize], &rows[*y as usize]);
-            let of_x = of_x.next().unwrap_or(no_x);
-            let of_y = of_y.next().unwrap_or(no_y);
-            each::<T, F, X, Y>(x, y, value, of_x, of_y);
+        for ([x, y], values) in places.iter().zip(values.chunks_exact_mut(depth)) {
+            let [x, y] = [x, y].map(|operand| rows_of(rows, *operand as usize, depth));
+            for ((x, y), value) in x.iter().zip(y).zip(values) {
+                let of_x = of_x.next().unwrap_or(no_x);
+                let of_y = of_y.next().unwrap_or(no_y);
+                each::<T, F, X, Y>(x, y, value, of_x, of_y);
+            }
         }
     }
 }

@@ -13,6 +13,7 @@
 //! computes what they have in common once. Of a row in many courses, each lane is recorded by itself. That
 //! depends on the numbers alone, not on what was replayed before.
 
+mod depth;
 mod functions;
 mod known;
 mod merge;
@@ -24,6 +25,7 @@ mod rows;
 mod schedule;
 mod trace;
 
+pub(crate) use depth::{OfReplays, depth, of_depth};
 pub(crate) use replay::{Kept, Replay, Replayed, Wanted};
 pub(crate) use rows::{Row, WIDTH};
 pub(crate) use trace::{Recorded, Trace};

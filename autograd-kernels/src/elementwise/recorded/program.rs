@@ -1,19 +1,20 @@
 //! The instructions of a replay, over rows of lanes.
 //!
-//! Each operation has a row for its result, which no other has: it is the number of instructions that takes the time, not
-//! that of rows. The rows of the inputs are the first, those of constants follow, and then those of the instructions'
-//! results, in their order: an instruction reads the rows before its own. What a pass forward has kept is an input too.
+//! Each number has as many rows as the [depth](super::depth) says: here they count as one. Each operation has a row for its
+//! result, which no other has: it is the number of instructions that takes the time, not that of rows. The rows of the
+//! inputs are the first, those of constants follow, and then those of the instructions' results, in their order: an
+//! instruction reads the rows before its own. What a pass forward has kept is an input too.
 
 use std::ops::Range;
 use std::rc::Rc;
 
+use super::depth::{OfReplays, of_depth};
 use super::functions::{Function, Operands};
 use super::merge::Merge;
-use super::rows::{Row, WIDTH};
+use super::rows::{Mask, Row, WIDTH, rows_of};
 use super::schedule::Schedule;
 use super::trace::{Branch, Kind, Node, Trace};
 use crate::element::Element;
-use crate::loops::wide::{Loop, compiled};
 
 /// The operations that some results need, as instructions.
 #[derive(Debug)]
@@ -174,18 +175,17 @@ impl<T: Element> Program<T> {
     }
 
     /// Writes the rows of constants.
-    pub(super) fn fill(&self, rows: &mut [Row<T>]) {
-        for (row, &constant) in rows[self.inputs..].iter_mut().zip(&self.constants) {
-            row.0.fill(constant);
+    pub(super) fn fill(&self, rows: &mut [Row<T>], depth: usize) {
+        for (number, &constant) in self.constants.iter().enumerate() {
+            let first = (self.inputs + number) * depth;
+            rows[first..][..depth].fill(Row([constant; WIDTH]));
         }
     }
 
     /// Computes all rows from those of the inputs and constants.
-    pub(super) fn run(&self, rows: &mut [Row<T>]) {
-        compiled(Run {
-            program: self,
-            rows,
-        });
+    pub(super) fn run(&self, rows: &mut [Row<T>], depth: usize) {
+        let program = self;
+        of_depth(depth, Run { program, rows });
     }
 
     /// Returns whether each input is read: by an instruction, or as a result or what a branch compares.
@@ -212,10 +212,10 @@ impl<T: Element> Program<T> {
     }
 
     /// Returns how the lanes, which were computed, take the courses.
-    pub(super) fn taken(&self, rows: &[Row<T>]) -> Taken {
+    pub(super) fn taken(&self, rows: &[Row<T>], depth: usize) -> Taken {
         let mut taken = Taken::Another;
         for (index, course) in self.courses.iter().enumerate() {
-            match course.taken(rows) {
+            match course.taken(rows, depth) {
                 Taken::One(_) => return Taken::One(index),
                 Taken::Another => {}
                 Taken::Divided => taken = Taken::Divided,
@@ -231,36 +231,39 @@ impl Course {
     }
 
     /// Removes the lanes that take another course from some lanes, which were computed.
-    pub(super) fn keep_own<T: Element>(&self, rows: &[Row<T>], lanes: &mut [bool; WIDTH]) {
-        for as_recorded in self.as_recorded(rows) {
-            for (is_own, as_recorded) in lanes.iter_mut().zip(as_recorded) {
-                *is_own &= as_recorded;
+    pub(super) fn keep_own<T: Element>(&self, rows: &[Row<T>], depth: usize, lanes: &mut Mask) {
+        for (branch, compared) in self.of.branches.iter().zip(&self.compared) {
+            let compared = compared.map(|number| rows_of(rows, number, depth));
+            for (row, lanes) in lanes[..depth].iter_mut().enumerate() {
+                let as_recorded = as_recorded(*branch, compared.map(|rows| &rows[row]));
+                for (is_own, as_recorded) in lanes.iter_mut().zip(as_recorded) {
+                    *is_own &= as_recorded;
+                }
             }
         }
     }
 
-    fn taken<T: Element>(&self, rows: &[Row<T>]) -> Taken {
-        for as_recorded in self.as_recorded(rows) {
-            match as_recorded.filter(|as_recorded| *as_recorded).count() {
-                WIDTH => {}
+    fn taken<T: Element>(&self, rows: &[Row<T>], depth: usize) -> Taken {
+        for (branch, compared) in self.of.branches.iter().zip(&self.compared) {
+            let compared = compared.map(|number| rows_of(rows, number, depth));
+            let count = |row: usize| {
+                let as_recorded = as_recorded(*branch, compared.map(|rows| &rows[row]));
+                as_recorded.filter(|as_recorded| *as_recorded).count()
+            };
+            match (0..depth).map(count).sum::<usize>() {
                 0 => return Taken::Another,
+                lanes if lanes == depth * WIDTH => {}
                 _ => return Taken::Divided,
             }
         }
         Taken::One(0)
     }
+}
 
-    /// Returns for each branch whether each lane takes it as recorded.
-    fn as_recorded<'a, T: Element>(
-        &'a self,
-        rows: &'a [Row<T>],
-    ) -> impl Iterator<Item = impl Iterator<Item = bool> + 'a> + 'a {
-        let branches = self.of.branches.iter().zip(&self.compared);
-        branches.map(|(branch, [x, y])| {
-            let lanes = rows[*x].0.iter().zip(&rows[*y].0);
-            lanes.map(|(x, y)| branch.comparison.holds(*x, *y) == branch.holds)
-        })
-    }
+/// Returns for each lane of the rows that a branch compares whether it takes it as recorded.
+fn as_recorded<T: Element>(branch: Branch, [x, y]: [&Row<T>; 2]) -> impl Iterator<Item = bool> {
+    let lanes = x.0.iter().zip(&y.0);
+    lanes.map(move |(x, y)| branch.comparison.holds(*x, *y) == branch.holds)
 }
 
 /// The rows of nodes.
@@ -361,11 +364,14 @@ struct Run<'a, T> {
     rows: &'a mut [Row<T>],
 }
 
-impl<T: Element> Loop for Run<'_, T> {
+impl<T: Element> OfReplays for Run<'_, T> {
+    type Element = T;
+
     #[cfg_attr(optimized, inline(always))]
-    fn run(self) {
+    fn run<const DEPTH: usize>(self) {
+        let (all, _) = self.rows.as_chunks_mut::<DEPTH>();
         for instruction in &self.program.instructions {
-            let (rows, results) = self.rows.split_at_mut(instruction.results.start);
+            let (rows, results) = all.split_at_mut(instruction.results.start);
             let results = &mut results[..instruction.results.len()];
             let operands = &self.program.operands[instruction.operands.clone()];
             match instruction.code {
@@ -397,9 +403,10 @@ impl<T: Element> Loop for Run<'_, T> {
                     }
                 }
                 Code::Function(function, variables) => function.run(variables)(Operands {
-                    rows,
+                    rows: rows.as_flattened(),
+                    depth: DEPTH,
                     places: operands,
-                    results,
+                    results: results.as_flattened_mut(),
                     parameter: function.parameter,
                 }),
             }
@@ -408,17 +415,23 @@ impl<T: Element> Loop for Run<'_, T> {
 }
 
 #[cfg_attr(optimized, inline(always))]
-fn each<T: Element>([x, y]: [&Row<T>; 2], result: &mut Row<T>, f: impl Fn(T, T) -> T) {
-    for lane in 0..WIDTH {
-        result.0[lane] = f(x.0[lane], y.0[lane]);
+fn each<T: Element, const DEPTH: usize>(
+    [x, y]: [&[Row<T>; DEPTH]; 2],
+    result: &mut [Row<T>; DEPTH],
+    f: impl Fn(T, T) -> T,
+) {
+    for row in 0..DEPTH {
+        for lane in 0..WIDTH {
+            result[row].0[lane] = f(x[row].0[lane], y[row].0[lane]);
+        }
     }
 }
 
 #[cfg_attr(optimized, inline(always))]
-fn of_two<T: Element>(
-    rows: &[Row<T>],
+fn of_two<T: Element, const DEPTH: usize>(
+    rows: &[[Row<T>; DEPTH]],
     operands: &[u32],
-    results: &mut [Row<T>],
+    results: &mut [[Row<T>; DEPTH]],
     f: impl Fn(T, T) -> T + Copy,
 ) {
     let (operands, _) = operands.as_chunks();
@@ -438,41 +451,60 @@ pub(super) fn pulled<T: Element>(gradient: T, slope: T) -> T {
 }
 
 #[cfg_attr(optimized, inline(always))]
-fn sum_of_pulled<T: Element>(rows: &[Row<T>], first: u32, terms: &[[u32; 2]], sum: &mut Row<T>) {
-    let mut sums = rows[first as usize].0;
+fn sum_of_pulled<T: Element, const DEPTH: usize>(
+    rows: &[[Row<T>; DEPTH]],
+    first: u32,
+    terms: &[[u32; 2]],
+    sum: &mut [Row<T>; DEPTH],
+) {
+    let mut sums = rows[first as usize];
     for [gradient, slope] in terms {
         let (gradient, slope) = (&rows[*gradient as usize], &rows[*slope as usize]);
-        for lane in 0..WIDTH {
-            sums[lane] += pulled(gradient.0[lane], slope.0[lane]);
+        for row in 0..DEPTH {
+            for lane in 0..WIDTH {
+                sums[row].0[lane] += pulled(gradient[row].0[lane], slope[row].0[lane]);
+            }
         }
     }
-    sum.0 = sums;
+    *sum = sums;
 }
 
 #[cfg_attr(optimized, inline(always))]
-fn sum_of_all<T: Element>(rows: &[Row<T>], operands: &[u32], sum: &mut Row<T>) {
+fn sum_of_all<T: Element, const DEPTH: usize>(
+    rows: &[[Row<T>; DEPTH]],
+    operands: &[u32],
+    sum: &mut [Row<T>; DEPTH],
+) {
     let [first, terms @ ..] = operands else {
         return;
     };
-    let mut sums = rows[*first as usize].0;
+    let mut sums = rows[*first as usize];
     for term in terms {
         let term = &rows[*term as usize];
-        for lane in 0..WIDTH {
-            sums[lane] += term.0[lane];
+        for row in 0..DEPTH {
+            for lane in 0..WIDTH {
+                sums[row].0[lane] += term[row].0[lane];
+            }
         }
     }
-    sum.0 = sums;
+    *sum = sums;
 }
 
 #[cfg_attr(optimized, inline(always))]
-fn sum_of_products<T: Element>(rows: &[Row<T>], operands: &[u32], sum: &mut Row<T>) {
-    let lanes = |operand: u32| &rows[operand as usize].0;
+fn sum_of_products<T: Element, const DEPTH: usize>(
+    rows: &[[Row<T>; DEPTH]],
+    operands: &[u32],
+    sum: &mut [Row<T>; DEPTH],
+) {
+    let of = |operand: u32| &rows[operand as usize];
     let (mut sums, terms) = match operands {
-        [first, terms @ ..] if operands.len() % 2 == 1 => (*lanes(*first), terms),
+        [first, terms @ ..] if operands.len() % 2 == 1 => (*of(*first), terms),
         [x, y, terms @ ..] => {
-            let (mut sums, y) = (*lanes(*x), lanes(*y));
-            for lane in 0..WIDTH {
-                sums[lane] *= y[lane];
+            let (mut sums, y) = (*of(*x), of(*y));
+            for row in 0..DEPTH {
+                for lane in 0..WIDTH {
+                    sums[row].0[lane] *= y[row].0[lane];
+                }
             }
             (sums, terms)
         }
@@ -480,10 +512,12 @@ fn sum_of_products<T: Element>(rows: &[Row<T>], operands: &[u32], sum: &mut Row<
     };
     let (terms, _) = terms.as_chunks();
     for &[x, y] in terms {
-        let (x, y) = (lanes(x), lanes(y));
-        for lane in 0..WIDTH {
-            sums[lane] += x[lane] * y[lane];
+        let (x, y) = (of(x), of(y));
+        for row in 0..DEPTH {
+            for lane in 0..WIDTH {
+                sums[row].0[lane] += x[row].0[lane] * y[row].0[lane];
+            }
         }
     }
-    sum.0 = sums;
+    *sum = sums;
 }

@@ -2,16 +2,18 @@
 
 use std::rc::Rc;
 
+use super::depth::DEEPEST;
 use super::known::program;
 use super::program::{Program, Taken};
-use super::rows::{Row, WIDTH};
+use super::rows::{Mask, Row, WIDTH, rows_of};
 use super::trace::{self, Trace};
 use crate::element::Element;
 
 /// The most programs that are kept; a formula with many branches has one for each course.
 const MOST: usize = 16;
 
-/// The most courses in which the lanes of a row are replayed; where they take more, each lane is recorded for itself.
+/// The most courses in which the lanes of a row are replayed; where they take more, each lane is recorded for itself. Of
+/// two rows, twice as many.
 const MOST_COURSES: usize = 8;
 
 /// The rows in several courses after which the courses are merged; and after twice as many, if there are more then.
@@ -59,6 +61,8 @@ pub struct Replay<T> {
     merge_after: usize,
     /// The number of rows in one course since the last one in several.
     undivided: usize,
+    /// The number of rows of each number.
+    depth: usize,
     rows: Vec<Row<T>>,
     inputs: usize,
     /// The results of lanes that are not replayed together.
@@ -86,30 +90,32 @@ pub struct Kept<T> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Results<'a, T> {
     rows: &'a [Row<T>],
+    depth: usize,
     /// The row of each result that is wanted; if there are none, a result is the row of its number.
     places: Option<&'a [Option<usize>]>,
 }
 
 impl<'a, T> Results<'a, T> {
-    /// Returns the lanes of a result.
+    /// Returns the rows of a result, which are so many.
     ///
     /// # Panics
     /// If it is not wanted, or was not computed.
     #[cfg_attr(optimized, inline(always))]
-    pub(crate) fn lanes(self, index: usize) -> &'a [T; WIDTH] {
+    pub(crate) fn rows<const DEPTH: usize>(self, index: usize) -> &'a [Row<T>; DEPTH] {
         let row = match self.places {
             // INVARIANT: the caller has run it, for this result.
             Some(places) => places[index].expect("it is wanted"),
             None => index,
         };
-        &self.rows[row].0
+        debug_assert_eq!(self.depth, DEPTH, "the rows of a number");
+        &self.rows.as_chunks().0[row]
     }
 }
 
 impl<T: Element> Replay<T> {
-    /// Returns a replay with so many inputs and results.
-    pub(crate) fn new(wanted: Wanted, inputs: usize, results: usize) -> Self {
-        let zeros = |count| vec![Row([T::zero(); WIDTH]); count];
+    /// Returns a replay with so many rows of each number, inputs and results.
+    pub(crate) fn new(wanted: Wanted, depth: usize, inputs: usize, results: usize) -> Self {
+        let zeros = |count| vec![Row([T::zero(); WIDTH]); depth * count];
         Self {
             wanted,
             programs: Vec::new(),
@@ -119,6 +125,7 @@ impl<T: Element> Replay<T> {
             divided: 0,
             merge_after: DIVIDED,
             undivided: 0,
+            depth,
             rows: zeros(inputs),
             inputs,
             apart: zeros(results),
@@ -128,12 +135,17 @@ impl<T: Element> Replay<T> {
 
     /// Returns the replays of the first results and of gradients, with what a pass forward keeps for the pass backward.
     /// There are none of a formula with branches, whose courses may keep something else, nor where nothing is to be kept.
-    pub(crate) fn of_kept(trace: &Trace<T>, count: usize, wanted: &[bool]) -> Option<Kept<T>> {
+    pub(crate) fn of_kept(
+        trace: &Trace<T>,
+        depth: usize,
+        count: usize,
+        wanted: &[bool],
+    ) -> Option<Kept<T>> {
         if !trace.branches.is_empty() || !trace.is_of_all_lanes() {
             return None;
         }
         let of = |wanted, inputs, results| {
-            let mut replay = Self::new(wanted, inputs, results);
+            let mut replay = Self::new(wanted, depth, inputs, results);
             replay.activate(trace.clone());
             replay
         };
@@ -154,22 +166,41 @@ impl<T: Element> Replay<T> {
         })
     }
 
-    /// Returns an input, to write it.
+    /// Returns how many rows each number has.
     #[cfg_attr(optimized, inline(always))]
-    pub(crate) fn input(&mut self, index: usize) -> &mut [T; WIDTH] {
-        &mut self.rows[index].0
+    pub(crate) const fn depth(&self) -> usize {
+        self.depth
     }
 
-    /// Returns the first inputs.
+    /// Returns how many lanes are replayed together.
     #[cfg_attr(optimized, inline(always))]
-    pub(crate) fn inputs(&self, count: usize) -> &[Row<T>] {
-        &self.rows[..count]
+    pub(crate) const fn lanes(&self) -> usize {
+        self.depth * WIDTH
     }
 
-    /// Writes the inputs from `first` on.
+    /// Returns the rows of all numbers, which are so many of each.
     #[cfg_attr(optimized, inline(always))]
-    pub(crate) fn write(&mut self, first: usize, rows: &[Row<T>]) {
-        self.rows[first..][..rows.len()].copy_from_slice(rows);
+    fn numbers<const DEPTH: usize>(&mut self) -> &mut [[Row<T>; DEPTH]] {
+        debug_assert_eq!(self.depth, DEPTH, "the rows of a number");
+        self.rows.as_chunks_mut().0
+    }
+
+    /// Returns the rows of an input, which are so many, to write them.
+    #[cfg_attr(optimized, inline(always))]
+    pub(crate) fn input<const DEPTH: usize>(&mut self, index: usize) -> &mut [Row<T>; DEPTH] {
+        &mut self.numbers()[index]
+    }
+
+    /// Returns the rows of the first inputs.
+    #[cfg_attr(optimized, inline(always))]
+    pub(crate) fn inputs<const DEPTH: usize>(&mut self, count: usize) -> &[[Row<T>; DEPTH]] {
+        &self.numbers()[..count]
+    }
+
+    /// Writes the rows of the inputs from `first` on.
+    #[cfg_attr(optimized, inline(always))]
+    pub(crate) fn write<const DEPTH: usize>(&mut self, first: usize, rows: &[[Row<T>; DEPTH]]) {
+        self.numbers()[first..][..rows.len()].copy_from_slice(rows);
     }
 
     /// Returns the results that were computed.
@@ -178,11 +209,13 @@ impl<T: Element> Replay<T> {
         if self.is_apart {
             Results {
                 rows: &self.apart,
+                depth: self.depth,
                 places: None,
             }
         } else {
             Results {
                 rows: &self.rows,
+                depth: self.depth,
                 places: Some(self.places()),
             }
         }
@@ -199,7 +232,10 @@ impl<T: Element> Replay<T> {
 
     /// Makes the first results the inputs from `to` on.
     #[cfg_attr(optimized, inline(always))]
-    pub(crate) fn carry(&mut self, count: usize, to: usize) {
+    pub(crate) fn carry<const DEPTH: usize>(&mut self, count: usize, to: usize) {
+        debug_assert_eq!(self.depth, DEPTH, "the rows of a number");
+        let (rows, _) = self.rows.as_chunks_mut::<DEPTH>();
+        let (apart, _) = self.apart.as_chunks_mut();
         if !self.is_apart {
             let Some(program) = &self.active else {
                 return;
@@ -210,16 +246,16 @@ impl<T: Element> Replay<T> {
             let is_overwritten = |(index, row)| (to..to + index).contains(&row);
             if !results.clone().enumerate().any(is_overwritten) {
                 for (index, row) in results.enumerate() {
-                    self.rows[to + index] = self.rows[row];
+                    rows[to + index] = rows[row];
                 }
                 return;
             }
             // A result is one of the inputs that would be overwritten before it is copied.
-            for (apart, row) in self.apart.iter_mut().zip(results) {
-                *apart = self.rows[row];
+            for (apart, row) in apart.iter_mut().zip(results) {
+                *apart = rows[row];
             }
         }
-        self.rows[to..to + count].copy_from_slice(&self.apart[..count]);
+        rows[to..to + count].copy_from_slice(&apart[..count]);
     }
 
     /// Returns whether the formula was replayed at all: not if each lane is recorded by itself.
@@ -241,15 +277,16 @@ impl<T: Element> Replay<T> {
     fn run_apart(&mut self, formula: &dyn Replayed<T>) {
         let bits = |inputs: &[T]| -> Vec<u64> { inputs.iter().copied().map(trace::bits).collect() };
         let mut before: Option<(Vec<u64>, Vec<T>)> = None;
-        for lane in 0..WIDTH {
+        for lane in 0..self.lanes() {
             let inputs = self.inputs_of(lane);
             let results = match before.take() {
                 // Lanes after the last one are the same.
                 Some((known, results)) if known == bits(&inputs) => results,
                 _ => self.results_of(&formula.record(&inputs), &inputs),
             };
-            for (apart, result) in self.apart.iter_mut().zip(&results) {
-                apart.0[lane] = *result;
+            let (row, place) = (lane / WIDTH, lane % WIDTH);
+            for (apart, result) in self.apart.chunks_exact_mut(self.depth).zip(&results) {
+                apart[row].0[place] = *result;
             }
             before = Some((bits(&inputs), results));
         }
@@ -302,11 +339,13 @@ impl<T: Element> Replay<T> {
             return false;
         };
         self.undivided = 0;
-        let mut rest = [true; WIDTH];
+        let most = MOST_COURSES * self.depth;
+        let mut rest = [[true; WIDTH]; DEEPEST];
+        rest[self.depth..].fill([false; WIDTH]);
         // It was run.
         let mut courses = self.choose(&mut rest);
         for index in 0..self.programs.len() {
-            if rest.contains(&true) && courses <= MOST_COURSES {
+            if rest.as_flattened().contains(&true) && courses <= most {
                 let program = self.programs[index].clone();
                 if !first.has(program.courses[0].branches()) {
                     self.switch(program);
@@ -315,8 +354,8 @@ impl<T: Element> Replay<T> {
             }
         }
         let mut traces: Vec<Trace<T>> = Vec::new();
-        for lane in (0..WIDTH).filter(|lane| rest[*lane]) {
-            if courses + traces.len() > MOST_COURSES {
+        for lane in (0..self.lanes()).filter(|lane| rest.as_flattened()[*lane]) {
+            if courses + traces.len() > most {
                 return false;
             }
             let Some(trace) = self.recorded(formula, lane) else {
@@ -326,7 +365,7 @@ impl<T: Element> Replay<T> {
                 traces.push(trace);
             }
         }
-        if courses + traces.len() > MOST_COURSES {
+        if courses + traces.len() > most {
             return false;
         }
         for trace in traces {
@@ -355,47 +394,52 @@ impl<T: Element> Replay<T> {
         }
     }
 
-    fn run_and_choose(&mut self, rest: &mut [bool; WIDTH]) -> usize {
+    fn run_and_choose(&mut self, rest: &mut Mask) -> usize {
         if let Some(program) = &self.active {
-            program.run(&mut self.rows);
+            program.run(&mut self.rows, self.depth);
         }
         self.choose(rest)
     }
 
     /// Copies the results of the lanes that take a course of the active program, and takes them from the rest. Returns how
     /// many courses there are of which it has lanes.
-    fn choose(&mut self, rest: &mut [bool; WIDTH]) -> usize {
+    fn choose(&mut self, rest: &mut Mask) -> usize {
+        let depth = self.depth;
         let mut count = 0;
         // The rows of the results that all lanes have, as far as they were copied.
         let mut copied: &[Option<usize>] = &[];
         for course in self.active.iter().flat_map(|program| &program.courses) {
             let mut own = *rest;
-            course.keep_own(&self.rows, &mut own);
-            if !own.contains(&true) {
+            course.keep_own(&self.rows, depth, &mut own);
+            if !own.as_flattened().contains(&true) {
                 continue;
             }
             count += 1;
-            let is_first = !rest.contains(&false);
-            for (index, (apart, &row)) in self.apart.iter_mut().zip(&course.results).enumerate() {
+            let is_first = !rest[..depth].as_flattened().contains(&false);
+            let apart = self.apart.chunks_exact_mut(depth);
+            for (index, (apart, &row)) in apart.zip(&course.results).enumerate() {
                 let Some(row) = row else {
                     continue;
                 };
+                let results = rows_of(&self.rows, row, depth);
                 if is_first {
                     // The lanes of other courses are written later.
-                    *apart = self.rows[row];
+                    apart.copy_from_slice(results);
                 } else if copied.get(index) != Some(&Some(row)) {
-                    let row = &self.rows[row];
-                    for lane in 0..WIDTH {
-                        // Read in any case, so that it is vector code.
-                        let result = row.0[lane];
-                        apart.0[lane] = if own[lane] { result } else { apart.0[lane] };
+                    for ((apart, result), own) in apart.iter_mut().zip(results).zip(&own) {
+                        for lane in 0..WIDTH {
+                            // Read in any case, so that it is vector code.
+                            let result = result.0[lane];
+                            apart.0[lane] = if own[lane] { result } else { apart.0[lane] };
+                        }
                     }
                 }
             }
             if is_first {
                 copied = &course.results;
             }
-            for (is_left, is_own) in rest.iter_mut().zip(own) {
+            let own = own.as_flattened();
+            for (is_left, is_own) in rest.as_flattened_mut().iter_mut().zip(own) {
                 *is_left &= !is_own;
             }
         }
@@ -409,8 +453,9 @@ impl<T: Element> Replay<T> {
     }
 
     fn inputs_of(&self, lane: usize) -> Vec<T> {
-        let inputs = self.rows[..self.inputs].iter();
-        inputs.map(|row| row.0[lane]).collect()
+        let inputs = self.rows[..self.inputs * self.depth].chunks_exact(self.depth);
+        let (row, place) = (lane / WIDTH, lane % WIDTH);
+        inputs.map(|rows| rows[row].0[place]).collect()
     }
 
     /// Replays the program that is active, if there is one.
@@ -420,8 +465,8 @@ impl<T: Element> Replay<T> {
             self.leave_merged();
         }
         let program = self.active.as_ref()?;
-        program.run(&mut self.rows);
-        Some(program.taken(&self.rows))
+        program.run(&mut self.rows, self.depth);
+        Some(program.taken(&self.rows, self.depth))
     }
 
     /// Makes the program of the course that lanes take the active one.
@@ -455,8 +500,9 @@ impl<T: Element> Replay<T> {
 
     /// Makes a program the active one.
     fn switch(&mut self, program: Rc<Program<T>>) {
-        self.rows.resize(program.rows, Row([T::zero(); WIDTH]));
-        program.fill(&mut self.rows);
+        let rows = program.rows * self.depth;
+        self.rows.resize(rows, Row([T::zero(); WIDTH]));
+        program.fill(&mut self.rows, self.depth);
         self.active = Some(program);
     }
 }

@@ -1,10 +1,20 @@
-//! Rows of lanes, of which a replay has one for each number.
+//! Rows of lanes, of which a replay has as many for each number as its [depth](super::depth).
 
-/// The lanes of a row: so few that the rows of some hundred operations stay in the fastest cache, and as many as the time
-/// to choose an instruction is little beside.
+use super::depth::DEEPEST;
+
+/// The lanes of a row: so few that a formula of few lanes computes few in vain.
 pub(crate) const WIDTH: usize = 32;
 
 /// One element for each lane, where a vector register is read in one piece.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct Row<T>(pub(crate) [T; WIDTH]);
+
+/// For each lane of the rows of a number whether it is meant.
+pub(super) type Mask = [[bool; WIDTH]; DEEPEST];
+
+/// Returns the rows of a number.
+#[cfg_attr(optimized, inline(always))]
+pub(super) fn rows_of<T>(rows: &[Row<T>], number: usize, depth: usize) -> &[Row<T>] {
+    &rows[number * depth..][..depth]
+}

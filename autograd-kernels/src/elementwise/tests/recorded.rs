@@ -6,7 +6,7 @@ use super::*;
 use crate::element::Element;
 use crate::element::number::Number;
 use crate::elementwise::dual::Dual;
-use crate::elementwise::recorded::{Recorded, Replay, Replayed, Row, Trace, WIDTH, Wanted};
+use crate::elementwise::recorded::{Recorded, Replay, Replayed, Row, Trace, WIDTH, Wanted, depth};
 
 /// Each function of `Real` and each operator, of two numbers between 0 and 1.
 pub(super) fn functions<R: Real>(x: R, y: R) -> Vec<R>
@@ -108,6 +108,12 @@ where
     }
 }
 
+/// Returns the lanes of a result.
+fn of<T: Element>(replay: &Replay<T>, result: usize) -> [T; WIDTH] {
+    let [row] = replay.results().rows(result);
+    row.0
+}
+
 /// Returns the results, or the gradients with respect to the inputs that are wanted, of lanes that are repeated.
 fn replayed<T: Element, const I: usize, const O: usize>(
     wanted: Wanted,
@@ -119,14 +125,14 @@ fn replayed<T: Element, const I: usize, const O: usize>(
         Wanted::Gradients(wanted) => (0..I).filter(|input| wanted[*input]).collect(),
         Wanted::Kept(..) | Wanted::GradientsOfKept(_) => unreachable!("a replay of its own"),
     };
-    let mut replay = Replay::new(wanted, inputs.len(), I.max(O));
+    let mut replay = Replay::new(wanted, 1, inputs.len(), I.max(O));
     for (index, lanes) in inputs.iter().enumerate() {
-        *replay.input(index) = std::array::from_fn(|lane| lanes[lane % lanes.len()]);
+        *replay.input(index) = [Row(std::array::from_fn(|lane| lanes[lane % lanes.len()]))];
     }
     replay.run(&Of::new(formula));
     results
         .into_iter()
-        .map(|result| *replay.results().lanes(result))
+        .map(|result| of(&replay, result))
         .collect()
 }
 
@@ -203,30 +209,30 @@ fn of_kept_same_as_again<T: Element>() {
             let z = functions(x, y)[function];
             [z * x, z + y * y]
         });
-        let Some(mut kept) = Replay::of_kept(&formula.record(&[x[0], y[0]]), 2, &wanted) else {
+        let Some(mut kept) = Replay::of_kept(&formula.record(&[x[0], y[0]]), 1, 2, &wanted) else {
             without_functions += 1;
             continue;
         };
         let seeds = [[T::from_f64(3.0); WIDTH], x];
-        *kept.forward.input(0) = x;
-        *kept.forward.input(1) = y;
+        *kept.forward.input(0) = [Row(x)];
+        *kept.forward.input(1) = [Row(y)];
         kept.forward.run(&formula);
         let rows: Vec<_> = (0..2 + kept.count)
-            .map(|result| Row(*kept.forward.results().lanes(result)))
+            .map(|result| Row(of(&kept.forward, result)))
             .collect();
         let values = replayed(Wanted::Values(2), &[&x, &y], |x| formula.0(x));
         assert_eq!([rows[0].0, rows[1].0], values[..]);
         for (input, row) in [x, y, seeds[0], seeds[1]].into_iter().enumerate() {
-            *kept.backward.input(input) = row;
+            *kept.backward.input(input) = [Row(row)];
         }
-        kept.backward.write(4, &rows[2..]);
+        kept.backward.write::<1>(4, rows[2..].as_chunks().0);
         kept.backward.run(&formula);
         let all = [&x[..], &y, &seeds[0], &seeds[1]];
         let again = replayed(Wanted::Gradients(wanted.clone()), &all, |x| formula.0(x));
         for input in 0..2 {
             assert_eq!(
-                kept.backward.results().lanes(input),
-                &again[input],
+                of(&kept.backward, input),
+                again[input],
                 "function {function}"
             );
         }
@@ -251,9 +257,9 @@ fn are_replayed<const I: usize, const O: usize>(
     inputs: [&[f64]; I],
     formula: impl Fn([Recorded<f64>; I]) -> [Recorded<f64>; O],
 ) -> bool {
-    let mut replay = Replay::new(Wanted::Values(O), I, O);
+    let mut replay = Replay::new(Wanted::Values(O), 1, I, O);
     for (index, lanes) in inputs.iter().enumerate() {
-        *replay.input(index) = std::array::from_fn(|lane| lanes[lane % lanes.len()]);
+        *replay.input(index) = [Row(std::array::from_fn(|lane| lanes[lane % lanes.len()]))];
     }
     let formula = Of::new(formula);
     replay.run(&formula);
@@ -371,28 +377,28 @@ fn lanes_in_several_courses_are_replayed_in_each() {
         [sum, if sum < 1.0 { y } else { sum * x }]
     }
     let formula = Of::new(steps::<Recorded<f64>>);
-    let mut values = Replay::new(Wanted::Values(2), 2, 2);
-    let mut gradients = Replay::new(Wanted::Gradients(vec![true; 2]), 4, 2);
+    let mut values = Replay::new(Wanted::Values(2), 1, 2, 2);
+    let mut gradients = Replay::new(Wanted::Gradients(vec![true; 2]), 1, 4, 2);
     for round in 0..20 {
         let x = |lane: usize| 0.05 + ((7 * lane + 3 * round) % 32) as f64 / 20.0;
         let y = |lane: usize| 0.1 + ((5 * lane + round) % 11) as f64 / 7.0;
         for replay in [&mut values, &mut gradients] {
-            *replay.input(0) = std::array::from_fn(x);
-            *replay.input(1) = std::array::from_fn(y);
+            *replay.input(0) = [Row(std::array::from_fn(x))];
+            *replay.input(1) = [Row(std::array::from_fn(y))];
         }
-        gradients.input(2).fill(2.0);
-        gradients.input(3).fill(10.0);
+        *gradients.input(2) = [Row([2.0; WIDTH])];
+        *gradients.input(3) = [Row([10.0; WIDTH])];
         values.run(&formula);
         gradients.run(&formula);
         for lane in 0..WIDTH {
             let variables = [x(lane), y(lane)];
-            let found = [0, 1].map(|result| values.results().lanes(result)[lane]);
+            let found = [0, 1].map(|result| of(&values, result)[lane]);
             assert_eq!(found, steps(variables), "lane {lane}");
             let dual = [0, 1].map(|index| Dual::<_, 2>::variable(variables[index], index));
             let [sum, last] = steps(dual);
             for variable in 0..2 {
                 let expected = 2.0 * sum.signed(variable) + 10.0 * last.signed(variable);
-                let found = gradients.results().lanes(variable)[lane];
+                let found = of(&gradients, variable)[lane];
                 assert!((found - expected).abs() <= 1e-14 * expected.abs().max(1.0));
             }
         }
@@ -428,17 +434,17 @@ fn courses_in_one_program_have_the_results_of_their_own() {
             Wanted::Gradients(wanted) => (6, (0..6).filter(|at| wanted[*at]).collect()),
             _ => (3, vec![0, 1, 2]),
         };
-        let new = || Replay::new(wanted.clone(), inputs, 6);
+        let new = || Replay::new(wanted.clone(), 1, inputs, 6);
         let bits = |replay: &mut Replay<f64>, row: usize| {
             for input in 0..inputs {
                 // Rows in several courses; after some, rows in one, as they have the numbers of one lane.
-                *replay.input(input) = std::array::from_fn(|lane| {
+                *replay.input(input) = [Row(std::array::from_fn(|lane| {
                     let lane = if row % 20 < 12 { lane } else { row };
                     number(lane + row, 2 * input + 5)
-                });
+                }))];
             }
             replay.run(&formula);
-            let bits = |at: &usize| replay.results().lanes(*at).map(f64::to_bits);
+            let bits = |at: &usize| of(replay, *at).map(f64::to_bits);
             results.iter().map(bits).collect::<Vec<_>>()
         };
         let mut replay = new();
@@ -448,6 +454,49 @@ fn courses_in_one_program_have_the_results_of_their_own() {
                 bits(&mut new(), row),
                 "row {row}, {wanted:?}"
             );
+        }
+    }
+}
+
+#[test]
+fn rows_that_are_replayed_together_have_the_results_of_their_own() {
+    assert_eq!([depth::<f32>(2 * WIDTH), depth::<f64>(2 * WIDTH)], [2, 1]);
+    let number = |lane: usize, factor: usize| ((lane * factor + 3) % 31) as f32 / 31.0 + 0.01;
+    let formula = Of::new(in_courses::<Recorded<f32>>);
+    for wanted in [
+        Wanted::Values(3),
+        Wanted::Gradients(vec![true, true, true, false, false, false]),
+    ] {
+        let inputs = if wanted == Wanted::Values(3) { 3 } else { 6 };
+        let mut together = Replay::new(wanted.clone(), 2, inputs, 6);
+        // Lanes in several courses, in both rows or in one of them; in one course, in both or each in its own.
+        for first in [[0, 1], [0, 100], [100, 0], [100, 100], [100, 117]] {
+            let lanes = first.map(|first| {
+                [0, 1, 2, 3, 4, 5].map(|input| {
+                    let lane = |lane| if first < 100 { first + lane } else { first };
+                    Row(std::array::from_fn(|at| number(lane(at), 2 * input + 5)))
+                })
+            });
+            for input in 0..inputs {
+                *together.input(input) = lanes.map(|lanes| lanes[input]);
+            }
+            together.run(&formula);
+            for (row, lanes) in lanes.iter().enumerate() {
+                let mut own = Replay::new(wanted.clone(), 1, inputs, 6);
+                for input in 0..inputs {
+                    *own.input(input) = [lanes[input]];
+                }
+                own.run(&formula);
+                for result in 0..3 {
+                    let found = together.results().rows::<2>(result)[row].0;
+                    let expected = of(&own, result);
+                    assert_eq!(
+                        found.map(f32::to_bits),
+                        expected.map(f32::to_bits),
+                        "{first:?}, row {row}, result {result}, {wanted:?}"
+                    );
+                }
+            }
         }
     }
 }
@@ -465,16 +514,16 @@ fn results_depend_on_the_numbers_alone_however_many_courses_lanes_take() {
     });
     let lanes: [f64; WIDTH] = std::array::from_fn(|lane| lane as f64 + 0.3);
     let new = || {
-        let mut replay = Replay::new(Wanted::Gradients(vec![true; 2]), 2, 2);
-        replay.input(1).fill(3.0);
+        let mut replay = Replay::new(Wanted::Gradients(vec![true; 2]), 1, 2, 2);
+        *replay.input(1) = [Row([3.0; WIDTH])];
         replay
     };
     for courses in [2, 8, 9, WIDTH] {
         let numbers: [f64; WIDTH] = std::array::from_fn(|lane| lanes[lane % courses]);
         let bits = |mut replay: Replay<f64>| {
-            *replay.input(0) = numbers;
+            *replay.input(0) = [Row(numbers)];
             replay.run(&formula);
-            [0, 1].map(|result| replay.results().lanes(result).map(f64::to_bits))
+            [0, 1].map(|result| of(&replay, result).map(f64::to_bits))
         };
         let expected = bits(new());
         for (number, found) in numbers.iter().zip(expected[0]) {
@@ -485,7 +534,7 @@ fn results_depend_on_the_numbers_alone_however_many_courses_lanes_take() {
         for before in [5, 16, 30] {
             let mut replay = new();
             for x in &lanes[WIDTH - before..] {
-                replay.input(0).fill(*x);
+                *replay.input(0) = [Row([*x; WIDTH])];
                 replay.run(&formula);
             }
             assert_eq!(bits(replay), expected, "{courses} courses after {before}");
@@ -499,7 +548,7 @@ fn each_course_has_its_program() {
         let (x, y) = if x > 0.5 { (x, y) } else { (y, x) };
         [x - y, if y == 0.25 { y } else { x }]
     });
-    let mut replay = Replay::new(Wanted::Gradients(vec![true; 2]), 4, 2);
+    let mut replay = Replay::new(Wanted::Gradients(vec![true; 2]), 1, 4, 2);
     for _ in 0..2 {
         for (x, y) in [(0.75, 0.5), (0.75, 0.25), (0.25, 0.75), (0.5, 0.25)] {
             let (first, second) = if x > 0.5 { (0, 1) } else { (1, 0) };
@@ -509,11 +558,11 @@ fn each_course_has_its_program() {
             expected[second] = -2.0;
             expected[if least == 0.25 { second } else { first }] += 10.0;
             for (index, number) in [x, y, 2.0, 10.0].into_iter().enumerate() {
-                replay.input(index).fill(number);
+                *replay.input(index) = [Row([number; WIDTH])];
             }
             replay.run(&formula);
             assert_eq!(
-                [0, 1].map(|input| *replay.results().lanes(input)),
+                [0, 1].map(|input| of(&replay, input)),
                 expected.map(|x| [x; WIDTH])
             );
         }
@@ -593,13 +642,16 @@ fn what_a_maximum_does_not_choose_makes_no_nan() {
 #[test]
 fn results_may_be_inputs_and_constants() {
     let formula = Of::new(|[x, y]: [Recorded<f64>; 2]| [y, x, Recorded::Constant(3.0)]);
-    let mut replay = Replay::new(Wanted::Values(3), 2, 3);
-    *replay.input(0) = [1.0; WIDTH];
-    *replay.input(1) = [2.0; WIDTH];
+    let mut replay = Replay::new(Wanted::Values(3), 1, 2, 3);
+    *replay.input(0) = [Row([1.0; WIDTH])];
+    *replay.input(1) = [Row([2.0; WIDTH])];
     for _ in 0..3 {
         replay.run(&formula);
-        replay.carry(2, 0);
+        replay.carry::<1>(2, 0);
     }
-    assert_eq!((replay.input(0)[0], replay.input(1)[0]), (2.0, 1.0));
-    assert_eq!(replay.results().lanes(2)[0], 3.0);
+    assert_eq!(
+        [0, 1].map(|input| replay.input::<1>(input)[0].0[0]),
+        [2.0, 1.0]
+    );
+    assert_eq!(of(&replay, 2)[0], 3.0);
 }
