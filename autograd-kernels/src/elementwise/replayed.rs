@@ -105,6 +105,7 @@ fn replayed<T: Element>(wanted: Wanted, kept: &mut Option<Replay<T>>, work: Work
     of_depth(replay.depth(), OfBlock(work, length, replay));
 }
 
+/// What the loop over a block reads and writes.
 struct Work<'a, 'b, 'c, T> {
     formula: &'a dyn Replayed<T>,
     /// Where the inputs of the program are.

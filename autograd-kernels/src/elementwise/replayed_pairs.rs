@@ -71,6 +71,7 @@ fn replayed<T: Element>(
     of_depth(replay.depth(), OfTile(work, replay));
 }
 
+/// What the loop over the pairs of a tile reads and writes.
 struct TileWork<'a, 'b, 'c, T> {
     formula: &'a dyn Replayed<T>,
     /// Those of the inputs, and of the sums. What is not there, gradients and values, has a number for each row.
@@ -79,7 +80,7 @@ struct TileWork<'a, 'b, 'c, T> {
     tile: Tile<'b, 'c, T>,
 }
 
-/// The loop over the pairs.
+/// The loop over the pairs of a tile.
 struct OfTile<'a, 'b, 'c, 'd, T>(TileWork<'a, 'b, 'c, T>, &'d mut Replay<T>);
 
 impl<T: Element> OfReplays for OfTile<'_, '_, '_, '_, T> {

@@ -6,7 +6,8 @@
 //! backward are appended (`reverse`), with the slopes that dual numbers have. Of these, a [`Program`](program::Program)
 //! is made once (`known`): what no result needs is dropped, and equal operations that do not depend on each other, such
 //! as those of the rounds of a loop over a row, become one instruction. It is then replayed ([`Replay`]) for each row of
-//! lanes, as often as the formula takes the same branches: instruction by instruction, with vector registers.
+//! lanes, or for two (`depth`), as often as the formula takes the same branches: instruction by instruction, with vector
+//! registers.
 //!
 //! Where a comparison has different results for the lanes of a row, the row is *divided*: it is replayed in each course
 //! that lanes take, and the results are chosen; where such rows are many, in a program of all courses (`merge`), which
