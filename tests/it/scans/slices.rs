@@ -1,7 +1,9 @@
 //! Scans with slices: rows whose length is that of the tensors.
 
+use std::ops::Range;
+
 use pullback::Gradcheck;
-use pullback::ndarray::{Array, Array2, ArrayD, Axis, IxDyn, array, s};
+use pullback::ndarray::{Array, Array2, Array3, ArrayD, Axis, IxDyn, array, s};
 use pullback::prelude::*;
 
 use super::{assert_close, leaf, numbers, panicked, same_on_any_number_of_threads};
@@ -344,4 +346,58 @@ fn slices_have_the_same_bits_on_any_number_of_threads() {
         (last.sum() + seen.sum()).backward().unwrap();
         (last.to_array(), seen.to_array(), h.grad(), x.grad())
     });
+}
+
+/// In `f32`, replays have one row of 32 lanes or two, and the last one may not be whole.
+#[test]
+fn lanes_in_rows_are_those_of_one_by_one() {
+    let number = |place: usize| (place as f32 * 0.37).sin();
+    let steps = 20;
+    let gradients = |lanes: Range<usize>| {
+        let memory = |(lane, place): (usize, usize)| number((lanes.start + lane) * 16 + place);
+        let value = |(step, lane): (usize, usize)| number(step * 7 + (lanes.start + lane) * 3);
+        // The same in all lanes, so that their derivatives are sums.
+        let row = |factor| {
+            move |(step, _, place): (usize, usize, usize)| number(step * factor + place * 5)
+        };
+        let memory = Tensor::from(Array::from_shape_fn((lanes.len(), 16), memory));
+        let value = Tensor::from(Array::from_shape_fn((steps, lanes.len()), value));
+        let [key, query] =
+            [11, 13].map(|factor| Tensor::from(Array::from_shape_fn((steps, 1, 16), row(factor))));
+        let leaves = (
+            memory.set_requires_grad(true),
+            key.set_requires_grad(true),
+            value.set_requires_grad(true),
+            query.set_requires_grad(true),
+        );
+        let (last, read) = attention_of_16(&leaves.0, &leaves.1, &leaves.2, &leaves.3);
+        (last.sum() + (&read * &read).sum()).backward().unwrap();
+        let own = (leaves.0.grad().unwrap(), leaves.2.grad().unwrap());
+        let sums = [leaves.1, leaves.3].map(|leaf| leaf.grad().unwrap());
+        (last.to_array(), read.to_array(), own, sums)
+    };
+    for lanes in [31, 33, 64, 70, 96, 129, 160] {
+        let (last, read, (of_memory, of_value), sums) = gradients(0..lanes);
+        let mut of_all = [0, 1].map(|_| Array3::<f64>::zeros((steps, 1, 16)));
+        for lane in 0..lanes {
+            let alone = gradients(lane..lane + 1);
+            let rows = s![lane..=lane, ..];
+            let columns = s![.., lane..=lane];
+            assert_eq!(alone.0, last.slice(rows), "{lanes}: {lane}");
+            assert_eq!(alone.1, read.slice(columns), "{lanes}: {lane}");
+            assert_eq!(alone.2.0, of_memory.slice(rows), "{lanes}: {lane}");
+            assert_eq!(alone.2.1, of_value.slice(columns), "{lanes}: {lane}");
+            for (sum, alone) in of_all.iter_mut().zip(alone.3) {
+                *sum += &alone.mapv(f64::from);
+            }
+        }
+        for (found, expected) in sums.iter().zip(&of_all) {
+            let largest = expected
+                .iter()
+                .fold(0.0, |most: f64, sum| most.max(sum.abs()));
+            let near = |(x, y): (&f32, &f64)| (f64::from(*x) - y).abs() < 1e-6 * largest;
+            let are_near = found.iter().zip(expected).all(near);
+            assert!(are_near, "{lanes}: {found} for {expected}");
+        }
+    }
 }
