@@ -373,3 +373,34 @@ fn a_check_names_the_input_and_an_output_that_is_too_large_for_differences() {
         "{text}"
     );
 }
+
+/// In `f32`, replays have one row of 32 columns or two, and the last one may not be whole.
+#[test]
+fn recorded_sums_of_single_precision_are_those_of_double_precision() {
+    fn same<D: pullback::ndarray::Dimension>(found: Tensor<f32, D>, expected: Tensor<f64, D>) {
+        let (found, expected) = (found.to_array(), expected.to_array());
+        let largest = expected.fold(1.0, |most: f64, x| most.max(x.abs()));
+        let mut pairs = found.iter().zip(&expected);
+        let are_near = pairs.all(|(x, y)| (f64::from(*x) - y).abs() < 1e-6 * largest);
+        assert!(are_near, "{found} in place of {expected}");
+    }
+
+    for columns in [31, 33, 64, 70, 96, 129, 300] {
+        let (x, y) = (points(3, 0), points(columns, 50));
+        let b = Tensor::from(Array1::from_shape_fn(columns, |i| number(i, 5)));
+        let b = b.set_requires_grad(true);
+        let single = |points: &Tensor2<f64>| {
+            Tensor::from(points.to_array().mapv(f32::from_f64)).set_requires_grad(true)
+        };
+        let (single_x, single_y) = (single(&x), single(&y));
+        let single_b = Tensor::from(b.to_array().mapv(f32::from_f64)).set_requires_grad(true);
+        let found = recorded(&single_x, &single_y, &single_b, 2.0);
+        let expected = recorded(&x, &y, &b, 2.0);
+        let first = grad(&found.sum(), (&single_x, &single_y, &single_b)).unwrap();
+        let exact = grad(&expected.sum(), (&x, &y, &b)).unwrap();
+        same(found, expected);
+        same(first.0, exact.0);
+        same(first.1, exact.1);
+        same(first.2, exact.2);
+    }
+}

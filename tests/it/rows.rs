@@ -612,3 +612,31 @@ fn rows_in_many_courses_have_the_gradients_that_each_has_alone() {
         }
     }
 }
+
+/// In `f32`, replays have one row of 32 elements or two, and the last one may not be whole.
+#[test]
+fn elements_in_rows_of_lanes_are_those_of_one_by_one() {
+    let corners = [1, 2, 3, 4].map(|seed| {
+        Array2::from_shape_fn((300, 3), |(i, j)| {
+            f32::from_f64(((i * 7 + j * 3 + (i + 1) * seed) as f64 * 0.37).sin())
+        })
+    });
+    let derivatives = |elements: std::ops::Range<usize>| {
+        let part = |x: &Array2<f32>| Tensor::from(x.slice(s![elements.clone(), ..]).to_owned());
+        let [a, b, c, d] = corners.each_ref().map(|x| part(x).set_requires_grad(true));
+        let angles = torsion(&a, &b, &c, &d);
+        let (of_a, of_b, of_c, of_d) = grad(&angles.sum(), (&a, &b, &c, &d)).unwrap();
+        let gradients = [of_a, of_b, of_c, of_d].map(|gradient| gradient.to_array());
+        (angles.to_array(), gradients)
+    };
+    for count in [31, 33, 64, 70, 96, 129, 300] {
+        let (angles, gradients) = derivatives(0..count);
+        for element in [0, 30, count / 2, count - 2, count - 1] {
+            let (angle, alone) = derivatives(element..element + 1);
+            assert_eq!(angle[0], angles[element], "{count}: {element}");
+            for (alone, gradient) in alone.iter().zip(&gradients) {
+                assert_eq!(alone.row(0), gradient.row(element), "{count}: {element}");
+            }
+        }
+    }
+}
