@@ -101,10 +101,9 @@ mod tests {
     use super::*;
     use crate::loops::wide::sum_of_lanes;
 
-    #[test]
-    fn sums_are_those_of_the_first_lanes_by_halves() {
-        let of = |step: usize, number: usize| {
-            [0, 1].map(|row| {
+    fn are_those_of_the_first_lanes<const DEPTH: usize>(lengths: &[usize]) {
+        let of = |step: usize, number: usize| -> [Row<f64>; DEPTH] {
+            std::array::from_fn(|row| {
                 let first = step * 7 + number * 3 + row * WIDTH;
                 Row(std::array::from_fn(|lane| {
                     1.0 / (1.0 + (first + lane) as f64)
@@ -112,14 +111,14 @@ mod tests {
             })
         };
         let all = [0, 1].map(|step| [0, 1, 2, 3].map(|number| of(step, number)));
-        for length in [2 * WIDTH, 1, 17, WIDTH, WIDTH + 5] {
+        for &length in lengths {
             // A column for each row of lanes that is there, after one of others.
-            let columns = 1 + length.div_ceil(WIDTH);
+            let columns = 1 + length.div_ceil(WIDTH).max(1);
             let mut room: [_; 4] = std::array::from_fn(|_| Array2::uninit([5, columns]));
             let mut rows: Vec<_> = room.iter_mut().map(|room| Some(room.view_mut())).collect();
             // The second one is not a sum, and the third is not wanted.
             rows[2] = None;
-            let mut sums = Sums::<_, 2>::new(&[true, false, true, true], &rows, 2);
+            let mut sums = Sums::<_, DEPTH>::new(&[true, false, true, true], &rows, 2);
             for step in [1, 0] {
                 sums.take(step, length, |number| &all[step][number]);
             }
@@ -135,5 +134,11 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn sums_are_those_of_the_first_lanes_by_halves() {
+        are_those_of_the_first_lanes::<1>(&[WIDTH, 1, 17, 0]);
+        are_those_of_the_first_lanes::<2>(&[2 * WIDTH, WIDTH + 5, WIDTH, 17, 0]);
     }
 }
