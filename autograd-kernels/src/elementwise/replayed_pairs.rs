@@ -161,16 +161,11 @@ impl<T: Element> OfReplays for OfTile<'_, '_, '_, '_, T> {
 /// Adds the first lanes.
 #[cfg_attr(optimized, inline(always))]
 fn add<T: Element>(sums: &mut Row<T>, lanes: &Row<T>, count: usize) {
-    // A sum beside the lanes, else the compiler does not know that they are not the same.
-    let mut found = *sums;
     if count == WIDTH {
-        for lane in 0..WIDTH {
-            found.0[lane] += lanes.0[lane];
-        }
+        sums.add_lanes(lanes);
     } else {
-        for (sum, lane) in found.0.iter_mut().zip(&lanes.0).take(count) {
+        for (sum, lane) in sums.0.iter_mut().zip(&lanes.0).take(count) {
             *sum += *lane;
         }
     }
-    *sums = found;
 }

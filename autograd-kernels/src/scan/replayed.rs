@@ -178,7 +178,10 @@ impl<T: Element> OfReplays for BackwardWork<'_, '_, '_, T> {
                 );
                 if run.wants_shared {
                     for (shared, sums) in sums.iter_mut().enumerate() {
-                        add(sums, found.rows(of_steps.end + shared));
+                        let terms = found.rows::<DEPTH>(of_steps.end + shared);
+                        for (sum, terms) in sums.iter_mut().zip(terms) {
+                            sum.add_lanes(terms);
+                        }
                     }
                 }
                 replay.carry::<DEPTH>(states, inputs);
@@ -195,19 +198,6 @@ impl<T: Element> OfReplays for BackwardWork<'_, '_, '_, T> {
                 }
             }
         }
-    }
-}
-
-/// Adds the lanes of some rows to sums.
-#[cfg_attr(optimized, inline(always))]
-fn add<T: Element, const DEPTH: usize>(sums: &mut [Row<T>; DEPTH], terms: &[Row<T>; DEPTH]) {
-    for (sum, terms) in sums.iter_mut().zip(terms) {
-        // A copy: the compiler does not know that the sums are elsewhere.
-        let mut total = sum.0;
-        for (total, term) in total.iter_mut().zip(&terms.0) {
-            *total += *term;
-        }
-        sum.0 = total;
     }
 }
 

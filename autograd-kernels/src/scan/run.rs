@@ -183,7 +183,7 @@ impl<T: Element> Pass<'_, T> {
         let mut rest: Vec<Rows<'_, T>> = views.collect();
         // Which lanes are replayed together, and so computed alike, must not depend on the number of threads.
         let unit = if self.is_replayed() {
-            WIDTH * depth::<T>(width)
+            WIDTH * self.depth()
         } else {
             LANES
         };
@@ -232,7 +232,7 @@ impl<T: Element> Pass<'_, T> {
             gradients: empty(self.gradients.len()),
             trail: Vec::new(),
             checkpoints: Vec::new(),
-            replays: Replays::new(depth::<T>(self.recurrence.width())),
+            replays: Replays::new(self.depth()),
         };
         let (counts, first) = (self.recurrence.loops.counts(), part.lanes.start);
         let before = 2 * counts.states + counts.outputs;
@@ -275,6 +275,11 @@ impl<T: Element> Pass<'_, T> {
     fn is_replayed(&self) -> bool {
         let [forward, backward] = self.recurrence.loops.are_replayed();
         forward || self.goes_backward && backward
+    }
+
+    /// Returns how many rows each number of a replay has: as many in each part.
+    fn depth(&self) -> usize {
+        depth::<T>(self.recurrence.width())
     }
 
     /// Returns the number of states of all components.
@@ -401,9 +406,7 @@ impl<T: Element> Pass<'_, T> {
             };
             if is_replayed && !buffers.replays.is_kept_known {
                 let inputs = &mut buffers.inputs;
-                let depth = buffers.replays.depth;
-                let of_steps = &results.of_steps;
-                buffers.replays.kept = self.kept(&steps, block, inputs, &states, of_steps, depth);
+                buffers.replays.kept = self.kept(&steps, block, inputs, &states, &results.of_steps);
                 buffers.replays.is_kept_known = true;
             }
             let is_kept = buffers.replays.kept.is_some();
@@ -460,7 +463,6 @@ impl<T: Element> Pass<'_, T> {
         inputs: &mut [Vec<T>],
         states: &[T],
         of_steps: &[Option<Rows<'_, T>>],
-        depth: usize,
     ) -> Option<Kept<T>> {
         // At others, forward and backward have the components in opposite order.
         let length = segment(self.recurrence.steps);
@@ -476,6 +478,7 @@ impl<T: Element> Pass<'_, T> {
             None => stream.row(0, 1)[0],
         };
         let numbers: Vec<T> = inputs.iter().enumerate().map(number).collect();
+        let depth = self.depth();
         let mut kept = self.recurrence.loops.kept(depth, &numbers, &wanted)?;
         let rows = length * (counts.states + kept.count);
         if rows * size_of::<Row<T>>() > KEPT {

@@ -38,6 +38,7 @@ type Run<T> = fn(Operands<'_, T>);
 pub(super) struct Operands<'a, T> {
     /// The rows that were computed before, so many of each number.
     pub(super) rows: &'a [Row<T>],
+    /// How many: not known to the compiler, as a function takes longer than to count them.
     pub(super) depth: usize,
     /// The numbers that are operands.
     pub(super) places: &'a [u32],
