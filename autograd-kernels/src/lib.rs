@@ -78,10 +78,11 @@ pub use self::{
         real::{GELU_TANH, GELU_TANH_BOUND, Literal, Plain},
     },
     elementwise::{
-        Blocks, Elements, Entries, Evaluation, Faster, Formula, Item, Loops, MOST_NUMBERS, Place,
-        Side, SliceFormula, Unary, UnaryLoops, chosen, entries, evaluate, evaluate_reduced,
-        evaluate_sums, from_plain, known, list_value, of_numbers, parts, passed, plain, plain_row,
-        pulled_back, put, row, slope_of_divisor, unary, value_of, variable,
+        Blocks, Elements, Entries, Evaluation, Faster, Formula, Item, Loops, MOST_NUMBERS,
+        MOST_SHORT, Place, Side, SliceFormula, Unary, UnaryLoops, chosen, entries, evaluate,
+        evaluate_reduced, evaluate_short, evaluate_sums, from_plain, known, list_value, of_numbers,
+        parts, passed, plain, plain_row, pulled_back, put, row, slope_of_divisor, unary, value_of,
+        variable,
     },
     loops::{
         along::{Along, along},

@@ -10,7 +10,7 @@ use crate::harness::{Filter, medians, report, timed};
 const LENGTH: usize = 1000;
 const ROUNDS: usize = 301;
 
-/// y = max(x, 0)
+/// y = max(x, 0), whose output is saved
 struct Relu;
 
 #[custom_function]
@@ -33,12 +33,24 @@ impl Relu {
     }
 }
 
+/// The same as a formula.
+#[custom_function(elementwise)]
+fn positive<T: Real>(x: T) -> T {
+    x.max(0.0)
+}
+
+/// The same beside a number that is broadcast.
+#[custom_function(elementwise)]
+fn clipped<T: Real>(x: T, low: T) -> T {
+    x.max(low)
+}
+
 pub fn run(filter: &Filter) {
-    if filter.wants("W1/chain1") {
-        chain("W1/chain1", 1);
-    }
-    if filter.wants("W1/chain64") {
-        chain("W1/chain64", 64);
+    let low = Tensor::from(Array1::<f32>::zeros(1));
+    for elements in [1, 64] {
+        chain(filter, "chain", elements, Relu::apply);
+        chain(filter, "formula", elements, positive);
+        chain(filter, "broadcast", elements, |x| clipped(x, &low));
     }
     if filter.wants("W1/diamond") {
         diamond();
@@ -48,15 +60,24 @@ pub fn run(filter: &Filter) {
     }
 }
 
-/// A chain of ReLUs whose outputs are saved.
-fn chain(name: &str, elements: usize) {
+/// A chain of ReLUs.
+fn chain(
+    filter: &Filter,
+    name: &str,
+    elements: usize,
+    relu: impl Fn(&Tensor1<f32>) -> Tensor1<f32>,
+) {
+    let name = format!("W1/{name}{elements}");
+    if !filter.wants(&name) {
+        return;
+    }
     let leaf = Tensor::from(Array1::<f32>::ones(elements)).set_requires_grad(true);
     let ours = || {
         leaf.zero_grad();
         let (forward, output) = timed(|| {
-            let mut y = Relu::apply(&leaf);
+            let mut y = relu(&leaf);
             for _ in 1..LENGTH {
-                y = Relu::apply(&y);
+                y = relu(&y);
             }
             y
         });
@@ -66,7 +87,7 @@ fn chain(name: &str, elements: usize) {
         [forward, backward, drop]
     };
     let limit = || chain_by_hand(&vec![1.0; elements]);
-    print(name, medians(ROUNDS, ours, limit));
+    print(&name, medians(ROUNDS, ours, limit));
 }
 
 /// A vector for each output and each gradient.

@@ -53,6 +53,15 @@ impl<T: Element> Buffer<T> {
     }
 }
 
+impl<T: Element> Buffer<T> {
+    /// Returns the element that is repeated along all axes of a view.
+    pub(crate) fn repeated(&self) -> Option<&[T]> {
+        let layout = self.0.layout.as_ref()?;
+        let is_repeated = layout.strides.iter().all(|stride| *stride == 0);
+        is_repeated.then(|| self.memory().get(layout.lowest..=layout.lowest))?
+    }
+}
+
 impl Layout {
     /// Returns the strides; ndarray encodes negative ones as two's complement.
     #[expect(clippy::cast_sign_loss, reason = "ndarray's own encoding")]

@@ -18,6 +18,7 @@ pub(crate) use marked::marked;
 pub use packed::PackedShape;
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
@@ -111,6 +112,15 @@ impl<T: Element> Buffer<T> {
             elements = elements[start..start + shape.size()].to_vec();
         }
         Self::row_major(elements, shape)
+    }
+
+    /// Makes a buffer of the shape's number of elements; of a few in the counted part.
+    #[inline]
+    pub(crate) fn of_elements(elements: Cow<'_, [T]>, shape: Shape) -> Self {
+        if elements.len() <= INLINE {
+            return Self::new(inline(&elements), shape, None);
+        }
+        Self::row_major(elements.into_owned(), shape)
     }
 
     /// Makes a buffer of the shape's number of elements.

@@ -54,7 +54,7 @@ impl<F: Function> Elementwise<F> {
             }
         };
         drop(guard);
-        if !are_followed(&inputs) {
+        if !are_followed(inputs) {
             return outputs;
         }
         let derivatives = derivatives(loops);
@@ -74,10 +74,12 @@ impl<F: Function> Elementwise<F> {
 }
 
 /// Returns whether a function of these tensors has derivatives that are wanted.
-pub(super) fn are_followed<T: Element>(inputs: &[&TensorD<T>]) -> bool {
+pub(super) fn are_followed<'a, T: Element>(
+    inputs: impl IntoIterator<Item = &'a TensorD<T>>,
+) -> bool {
     let is_followed =
-        |input: &&TensorD<T>| input.raw.depth() > 0 || input.requires_grad() && is_grad_enabled();
-    inputs.iter().any(is_followed)
+        |input: &TensorD<T>| input.raw.depth() > 0 || input.requires_grad() && is_grad_enabled();
+    inputs.into_iter().any(is_followed)
 }
 
 /// The loops that compute the derivatives of an elementwise function.

@@ -20,12 +20,6 @@ pub(crate) fn placed<'a, T>(
     views
 }
 
-/// Returns elements in row-major order as an array.
-pub(super) fn array<T>(elements: Vec<T>, shape: &[usize]) -> ArrayD<T> {
-    // INVARIANT: the loops give an element for each.
-    Array::from_shape_vec(shape, elements).expect("an element for each")
-}
-
 /// Returns the shape of the tensor with such an item for each element of `shape`.
 pub(super) fn whole(shape: &[usize], item: Item) -> Shape {
     match item {

@@ -9,6 +9,7 @@ use ndarray::{ArrayD, ArrayViewD, IxDyn};
 use super::arrays::{of_each_number, placed, row_sums, whole};
 use super::plan::{Plan, requires_grad};
 use super::shared::Shared;
+use crate::array::Buffer;
 use crate::basic::{Add, Mul};
 use crate::custom_function;
 use crate::error::PassedOn;
@@ -53,6 +54,9 @@ impl<T: Element> Directional<T> {
         function
             .over
             .of_outputs(&function.loops, Evaluation::Tangents, &views, &shape)
+            .into_iter()
+            .map(Buffer::into_array)
+            .collect()
     }
 
     // The gradients times the derivatives along directions are the pairing at order 2.

@@ -11,6 +11,8 @@ use super::directional::along;
 use super::over::Over;
 use super::plan::requires_grad;
 use super::shared::Shared;
+use super::short::of_short;
+use crate::array::Buffer;
 use crate::compiled::compiled_once;
 use crate::custom_function;
 use crate::error::PassedOn;
@@ -49,18 +51,33 @@ pub(super) fn caught_values<T: Element, const I: usize, const O: usize>(
         &dyn Loops<T>,
         &[&TensorD<T>],
         &[usize],
-    ) -> Result<Vec<TensorD<T>>, Panic>);
-    compute(loops, inputs, &shape).map(each)
+        &mut [Option<TensorD<T>>],
+    ) -> Result<(), Panic>);
+    let mut outputs = [const { None }; O];
+    compute(loops, inputs, &shape, &mut outputs)?;
+    // INVARIANT: the loops have one for each.
+    Ok(outputs.map(|output| output.expect("one for each output")))
 }
 
+/// Computes the outputs, or returns the panic of the formula.
 fn computed<T: Element>(
     loops: &dyn Loops<T>,
     inputs: &[&TensorD<T>],
     shape: &[usize],
-) -> Result<Vec<TensorD<T>>, Panic> {
-    let views: Vec<_> = inputs.iter().map(|input| input.view()).collect();
-    let outputs = caught(|| evaluated(loops, &views, shape))?;
-    Ok(outputs.into_iter().map(Tensor::from).collect())
+    outputs: &mut [Option<TensorD<T>>],
+) -> Result<(), Panic> {
+    caught(|| {
+        let given = inputs.iter().copied().map(Some);
+        let wanted = (0..outputs.len()).map(|_| true);
+        let give = &mut |output: usize, tensor| outputs[output] = Some(tensor);
+        if !of_short(loops, Evaluation::Values, given, wanted, shape, give) {
+            let views: Vec<_> = inputs.iter().map(|input| Some(input.view())).collect();
+            let found = Over::Elements.of_outputs(loops, Evaluation::Values, &views, shape);
+            for (output, found) in outputs.iter_mut().zip(found) {
+                *output = Some(Tensor::constant(found));
+            }
+        }
+    })
 }
 
 /// Returns the items of a list that has one for each output.
@@ -137,7 +154,8 @@ fn evaluated<T: Element>(
     shape: &[usize],
 ) -> Vec<ArrayD<T>> {
     let inputs: Vec<_> = inputs.iter().map(|x| Some(x.view())).collect();
-    Over::Elements.of_outputs(loops, Evaluation::Values, &inputs, shape)
+    let outputs = Over::Elements.of_outputs(loops, Evaluation::Values, &inputs, shape);
+    outputs.into_iter().map(Buffer::into_array).collect()
 }
 
 impl<T: Element> Shared<T> {

@@ -20,6 +20,7 @@ mod partials;
 mod plan;
 mod ranks;
 mod shared;
+mod short;
 
 pub(crate) use apply::{Derivable, Held, follow};
 pub use apply::{Derivatives, Elementwise};

@@ -1,9 +1,10 @@
 //! What a formula is computed for, and what its results are summed to.
 
 use autograd_kernels::{Element, Evaluation, Item, Loops, Shape, evaluate, evaluate_sums, sum_to};
-use ndarray::{ArrayBase, ArrayD, ArrayViewD};
+use ndarray::{ArrayD, ArrayViewD, IxDyn};
 
-use super::arrays::{array, whole};
+use super::arrays::whole;
+use crate::array::Buffer;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Over {
@@ -21,7 +22,7 @@ impl Over {
         evaluation: Evaluation,
         inputs: &[Option<ArrayViewD<'_, T>>],
         shape: &[usize],
-    ) -> Vec<ArrayD<T>> {
+    ) -> Vec<Buffer<T>> {
         let outputs = match self {
             Self::Elements => Shape::from(shape),
             Self::Pairs => Shape::from(&[shape[0], 1][..]),
@@ -41,19 +42,15 @@ impl Over {
         inputs: &[Option<ArrayViewD<'_, T>>],
         shape: &[usize],
         targets: &[Option<(Shape, Item)>],
-    ) -> Vec<ArrayD<T>> {
+    ) -> Vec<Buffer<T>> {
         match self {
             Self::Elements => {
                 let wanted: Vec<bool> = targets.iter().map(Option::is_some).collect();
                 let results = evaluate(loops, evaluation, inputs, shape, &wanted).into_iter();
                 let sums = results.zip(targets).filter_map(|(result, target)| {
                     let (target, item) = target.as_ref()?;
-                    let own = whole(shape, *item);
-                    let result: ArrayD<T> = array(result?, &own);
-                    if own == *target {
-                        return Some(result);
-                    }
-                    Some(sum_to(&result.view(), target))
+                    let result = Buffer::of_elements(result?.into(), whole(shape, *item));
+                    Some(summed(result, target))
                 });
                 sums.collect()
             }
@@ -64,9 +61,17 @@ impl Over {
                     .map(|target| target.as_ref().map(|(target, _)| both(target)));
                 let targets: Vec<_> = targets.collect();
                 let sums = evaluate_sums(loops, evaluation, inputs, both(shape), &targets);
-                let sums = sums.into_iter().flatten();
-                sums.map(ArrayBase::into_dyn).collect()
+                sums.into_iter().flatten().map(Buffer::compact).collect()
             }
         }
     }
+}
+
+/// Returns the sum of a result to a shape.
+pub(super) fn summed<T: Element>(result: Buffer<T>, shape: &Shape) -> Buffer<T> {
+    if result.shape() == shape {
+        return result;
+    }
+    let sum: ArrayD<T> = sum_to(&result.view::<IxDyn>(), shape);
+    Buffer::compact(sum)
 }

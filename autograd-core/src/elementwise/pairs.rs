@@ -10,14 +10,14 @@
 use std::marker::PhantomData;
 use std::panic::Location;
 
-use autograd_kernels::{Evaluation, Item, Loops, Reduction, Side, evaluate_reduced};
+use autograd_kernels::{Evaluation, Item, Loops, Reduction, Shape, Side, evaluate_reduced};
 use ndarray::{Array, ArrayView, Axis, IxDyn};
 
 use super::apply::{are_followed, follow};
-use super::arrays::array;
 use super::forward::each;
 use super::over::Over;
 use super::shared::{NamedLoops, Shared};
+use crate::array::Buffer;
 use crate::basic::{Add, Div};
 use crate::compiled::compiled_once;
 use crate::error::panic::{Panic, caught};
@@ -118,7 +118,7 @@ fn sums<T: Element>(
 ) -> Result<Vec<TensorD<T>>, Panic> {
     let views: Vec<_> = inputs.iter().map(|input| Some(input.view())).collect();
     let sums = caught(|| Over::Pairs.of_outputs(loops, Evaluation::Values, &views, &shape))?;
-    Ok(sums.into_iter().map(Tensor::from).collect())
+    Ok(sums.into_iter().map(Tensor::constant).collect())
 }
 
 /// A number for each row, and the columns that have them.
@@ -133,7 +133,8 @@ fn reduced<T: Element>(
 ) -> Result<Reduced<T>, Panic> {
     let views: Vec<_> = inputs.iter().map(|input| Some(input.view())).collect();
     let (found, columns) = caught(|| evaluate_reduced(loops, reduction, &views, shape))?;
-    Ok((Tensor::from(array(found, &[shape[0], 1])), columns))
+    let found = Buffer::of_elements(found.into(), Shape::from(&[shape[0], 1][..]));
+    Ok((Tensor::constant(found), columns))
 }
 
 /// Returns an input with the columns that rows have chosen, if it is one of columns.
@@ -202,7 +203,7 @@ impl<F: Function> Pairs<F> {
             F::NAME
         );
         let (output, columns) = Self::reduced(&loops, reduction, &inputs, shape);
-        if !are_followed(&inputs.each_ref()) {
+        if !are_followed(&inputs) {
             return [of_rows(&output, Item::Number)];
         }
         let (mut sides, line) = (sides.into_iter(), Location::caller());
@@ -242,7 +243,7 @@ impl<F: Function> Pairs<F> {
         } else {
             Self::reduced(&loops, Reduction::LogSumExp, &inputs, shape).0
         };
-        if !are_followed(&inputs.each_ref()) {
+        if !are_followed(&inputs) {
             return [of_rows(&output, Item::Number)];
         }
         let one = Tensor::from(Array::from_elem(IxDyn(&[shape[0], 1]), T::one()));
@@ -317,7 +318,7 @@ impl<F: Function> Pairs<F> {
         L: Loops<T> + 'static,
     {
         let inputs = inputs.each_ref();
-        if !are_followed(&inputs) {
+        if !are_followed(inputs) {
             return outputs;
         }
         let function = Shared::new(NamedLoops {

@@ -274,14 +274,14 @@ pub(super) fn cycled(items: [&'static [Item]; 2]) -> impl Iterator<Item = Item> 
 /// Returns the results that each run of the loops computes: one run for all, or one for each group of inputs that are
 /// wanted. A loop for all is faster than several, since one more derivative costs less than the formula again; in reverse, it
 /// is faster than two.
-pub(super) fn runs<T: Element>(
+pub(super) fn runs<T: Element, X>(
     function: &dyn Loops<T>,
     evaluation: Evaluation,
-    inputs: &[Option<ArrayViewD<'_, T>>],
+    inputs: &[Option<X>],
     wanted: &[bool],
-) -> Vec<Wanted> {
+) -> Cow<'static, [Wanted]> {
     let Evaluation::Partials { order } = evaluation else {
-        return vec![Wanted::All];
+        return Cow::Borrowed(&[Wanted::All]);
     };
     let (own, outputs) = (function.inputs(), function.outputs());
     let (count, width) = (own.len(), own.len() + outputs.len());
@@ -310,24 +310,22 @@ pub(super) fn runs<T: Element>(
     let is_of_inputs = order == 2
         && !wanted[count..].contains(&true)
         && inputs[width + count..].iter().all(Option::is_none);
-    vec![if is_of_inputs {
-        Wanted::Inputs
+    Cow::Borrowed(if is_of_inputs {
+        &[Wanted::Inputs]
     } else {
-        Wanted::All
-    }]
+        &[Wanted::All]
+    })
 }
 
-/// Evaluates a formula on arrays that are broadcast to `shape`, where a missing one is zeros. Those of rows, and the
-/// results that are rows, have a last axis more. Returns the results that are wanted, in row-major order.
-#[doc(hidden)]
-pub fn evaluate<T: Element>(
+/// Checks that the loops write what is wanted.
+///
+/// # Panics
+/// If they do not.
+pub(super) fn check_wanted<T: Element>(
     function: &dyn Loops<T>,
     evaluation: Evaluation,
-    inputs: &[Option<ArrayViewD<'_, T>>],
-    shape: &[usize],
     wanted: &[bool],
-) -> Vec<Option<Vec<T>>> {
-    let [of_inputs, of_results] = items(function, evaluation);
+) {
     if let Evaluation::Partials { order } = evaluation {
         let (count, outputs) = (function.inputs().len(), function.outputs().len());
         let components = 1 << (order - 1);
@@ -344,41 +342,53 @@ pub fn evaluate<T: Element>(
             "one for each output"
         );
     }
-    let largest = cycled(of_results)
-        .zip(wanted)
-        .map(|(item, _)| item.numbers());
-    let largest = largest.max().unwrap_or(1);
+}
+
+/// Evaluates a formula on arrays that are broadcast to `shape`, where a missing one is zeros. Those of rows, and the
+/// results that are rows, have a last axis more. Returns the results that are wanted, in row-major order.
+#[doc(hidden)]
+pub fn evaluate<T: Element>(
+    function: &dyn Loops<T>,
+    evaluation: Evaluation,
+    inputs: &[Option<ArrayViewD<'_, T>>],
+    shape: &[usize],
+    wanted: &[bool],
+) -> Vec<Option<Vec<T>>> {
+    let [of_inputs, of_results] = items(function, evaluation);
+    check_wanted(function, evaluation, wanted);
+    let of_each: Vec<(Item, bool)> = cycled(of_results).zip(wanted.iter().copied()).collect();
+    let numbers = of_each.iter().map(|(item, _)| item.numbers());
+    let largest = numbers.max().unwrap_or(1);
     let Some(length) = size(shape).filter(|length| length.checked_mul(largest).is_some()) else {
         panic!("an array of shape {shape:?} has more elements than there is memory for");
     };
-    let of_each = cycled(of_results).zip(wanted);
     let mut results: Vec<Option<Vec<T>>> = of_each
-        .map(|(item, &is_wanted)| is_wanted.then(|| memory::take(length * item.numbers())))
+        .iter()
+        .map(|&(item, is_wanted)| is_wanted.then(|| memory::take(length * item.numbers())))
         .collect();
     let are_pairs = !function.sides().is_empty();
-    let mut sources: Vec<Source<'_, T>> = Vec::with_capacity(inputs.len());
+    let mut sources = Vec::<Source<'_, T>>::new();
     for (input, item) in inputs.iter().zip(cycled(of_inputs)) {
         Source::of(input.as_ref(), (item, are_pairs), shape, &mut sources);
     }
-    let result_items = || cycled(of_results).zip(wanted);
-    let is_wanted_row = |(item, is_wanted): (Item, &bool)| *is_wanted && item.is_apart(are_pairs);
+    let is_wanted_row = |&(item, is_wanted): &(Item, bool)| is_wanted && item.is_apart(are_pairs);
     let is_in_blocks =
         |source: &Source<'_, T>| matches!(source, Source::Stretched { .. } | Source::Rows { .. });
-    let longest = if sources.iter().any(is_in_blocks) || result_items().any(is_wanted_row) {
+    let longest = if sources.iter().any(is_in_blocks) || of_each.iter().any(is_wanted_row) {
         BLOCK
     } else {
         length
     };
     let runs = runs(function, evaluation, inputs, wanted);
-    let computed: Vec<usize> = result_items()
-        .filter(|(_, is_wanted)| **is_wanted)
-        .map(|(item, _)| item.numbers())
-        .collect();
-    let mut slices: Vec<(&mut [MaybeUninit<T>], usize)> = results
-        .iter_mut()
-        .flatten()
-        .zip(&computed)
-        .map(|(result, &row)| (&mut result.spare_capacity_mut()[..length * row], row))
+    let widths = of_each.iter().map(|(item, _)| item.numbers());
+    let computed = results.iter_mut().zip(widths.clone());
+    let mut slices: Vec<(&mut [MaybeUninit<T>], usize)> = computed
+        .filter_map(|(result, row)| {
+            Some((
+                &mut result.as_mut()?.spare_capacity_mut()[..length * row],
+                row,
+            ))
+        })
         .collect();
     split_each_mut(
         &mut slices,
@@ -389,17 +399,21 @@ pub fn evaluate<T: Element>(
                 evaluation,
                 runs: &runs,
                 sources: &sources,
+                results: &of_each,
                 shape,
                 first,
             }
-            .run(longest, result_items(), pieces);
+            .run(longest, pieces);
         },
     );
-    for (result, row) in results.iter_mut().flatten().zip(computed) {
-        // SAFETY: the loops have written to all elements of what is wanted, `length` of each, or so many rows.
-        #[expect(unsafe_code, reason = "see above")]
-        unsafe {
-            result.set_len(length * row);
+    drop(slices);
+    for (result, row) in results.iter_mut().zip(widths) {
+        if let Some(result) = result {
+            // SAFETY: the loops have written to all elements of what is wanted, `length` of each, or so many rows.
+            #[expect(unsafe_code, reason = "see above")]
+            unsafe {
+                result.set_len(length * row);
+            }
         }
     }
     results
@@ -411,6 +425,8 @@ struct Piece<'a, 'b, T: Element> {
     evaluation: Evaluation,
     runs: &'a [Wanted],
     sources: &'a [Source<'b, T>],
+    /// The item of each result, and whether it is wanted.
+    results: &'a [(Item, bool)],
     shape: &'a [usize],
     /// The index of its first element among all.
     first: usize,
@@ -418,17 +434,12 @@ struct Piece<'a, 'b, T: Element> {
 
 impl<T: Element> Piece<'_, '_, T> {
     /// Runs the loops over at most `longest` elements at a time.
-    fn run<'a>(
-        &self,
-        longest: usize,
-        results: impl Iterator<Item = (Item, &'a bool)> + Clone,
-        pieces: &mut [(&mut [MaybeUninit<T>], usize)],
-    ) {
+    fn run(&self, longest: usize, pieces: &mut [(&mut [MaybeUninit<T>], usize)]) {
         let count = pieces.first().map_or(0, |(piece, row)| piece.len() / row);
         let mut buffers = Source::buffers(self.sources, count);
         let are_pairs = !self.function.sides().is_empty();
-        let rows = results.clone().filter(|(_, is_wanted)| **is_wanted);
-        let rows = rows.filter(|(item, _)| item.is_apart(are_pairs));
+        let wanted = self.results.iter().filter(|(_, is_wanted)| *is_wanted);
+        let rows = wanted.clone().filter(|(item, _)| item.is_apart(are_pairs));
         let rows = rows.map(|(item, _)| item.numbers());
         let mut parts = vec![MaybeUninit::uninit(); rows.sum::<usize>() * BLOCK];
         let slices = self.sources.iter().map(Source::slices).sum();
@@ -448,9 +459,9 @@ impl<T: Element> Piece<'_, '_, T> {
                 let range = (self.first + start, length);
                 source.elements(range, self.shape, buffer, &mut inputs);
             }
-            let mut written: Vec<&mut [MaybeUninit<T>]> = Vec::new();
+            let mut written = Vec::<&mut [MaybeUninit<T>]>::new();
             let (mut rest, mut left) = (&mut parts[..], pieces.iter_mut());
-            for (item, is_wanted) in results.clone() {
+            for &(item, is_wanted) in self.results {
                 if !is_wanted {
                     written.extend((0..item.slices(are_pairs)).map(|_| Default::default()));
                     continue;
@@ -478,8 +489,8 @@ impl<T: Element> Piece<'_, '_, T> {
                     kept.as_ref().is_none_or(Replay::has_programs)
                 });
             }
-            let items = results.clone().filter(|(_, is_wanted)| **is_wanted);
-            let are_apart = items.map(|(item, _)| item.is_apart(are_pairs));
+            drop(written);
+            let are_apart = wanted.clone().map(|(item, _)| item.is_apart(are_pairs));
             together(are_apart, (start, length), &mut parts, pieces);
             start += length;
         }

@@ -3,7 +3,8 @@
 //! The body of an elementwise function is a *formula*, written once for any [`Real`](crate::Real): with elements it
 //! gives values, with [`dual::Dual`] numbers derivatives. [`Blocks`] has the loops of a formula: `order` has the
 //! numbers that a formula is called with, `work` computes a block of elements at a time, for an [`Evaluation`].
-//! [`evaluate`] runs the loops over arrays of any layout, on all threads, whatever the formula is.
+//! [`evaluate`] runs the loops over arrays of any layout, on all threads, whatever the formula is, and [`evaluate_short`]
+//! over a few numbers.
 //!
 //! # Rows
 //!
@@ -59,6 +60,7 @@ pub(crate) mod recorded;
 mod replayed;
 mod replayed_pairs;
 mod reversed;
+mod short;
 mod sides;
 pub(crate) mod terms;
 mod tile;
@@ -76,6 +78,7 @@ pub use formula::{
 pub use item::{Item, MOST_NUMBERS, of_numbers};
 pub use pairs::{evaluate_reduced, evaluate_sums};
 pub use reversed::{chosen, known, passed, slope_of_divisor, value_of, variable};
+pub use short::{MOST_SHORT, evaluate_short};
 pub use tile::Side;
 pub use unary::{Unary, UnaryLoops};
 

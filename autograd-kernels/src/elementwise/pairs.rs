@@ -10,6 +10,7 @@
 //! from the first to the last, then the parts of a stripe, then the stripes. All of these depend on the numbers of rows
 //! and columns alone, so a sum is the same on any number of threads.
 
+use std::borrow::Cow;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::sync::Mutex;
@@ -168,7 +169,7 @@ type Sums<T> = Vec<Vec<T>>;
 struct Work<'a, T: Element> {
     function: &'a dyn Loops<T>,
     evaluation: Evaluation,
-    runs: Vec<Wanted>,
+    runs: Cow<'static, [Wanted]>,
     pairs: Pairs,
     inputs: Vec<Input<T>>,
     /// For each number of the results, what it is summed to, if it is wanted.
@@ -262,7 +263,7 @@ impl<'a, T: Element> Work<'a, T> {
                     part.map_or_else(Default::default, |part| &mut part[..length])
                 })
                 .collect();
-            for &run in &self.runs {
+            for &run in &*self.runs {
                 choice.run(run, |run| {
                     self.function
                         .run(self.evaluation, run, 0, &inputs, &mut written, kept);
@@ -308,7 +309,7 @@ impl<'a, T: Element> Work<'a, T> {
                 }
             })
             .collect();
-        for &run in &self.runs {
+        for &run in &*self.runs {
             choice.run(run, |run| {
                 let tile = Tile {
                     rows: others.clone(),

@@ -3,6 +3,7 @@ mod pairs;
 mod real;
 mod recorded;
 mod reversed;
+mod short;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::available_parallelism;
@@ -250,7 +251,7 @@ fn derivatives_of_the_inputs_alone_are_those_among_all() {
         let mut wanted = vec![false; 2 * width];
         wanted[..I].fill(true);
         let computed = runs(loops, evaluation, &inputs, &wanted);
-        assert_eq!(computed, [Wanted::Inputs]);
+        assert_eq!(*computed, [Wanted::Inputs]);
         let alone = evaluate(loops, evaluation, &inputs, &shape, &wanted);
         wanted[I..width].fill(true);
         let all = evaluate(loops, evaluation, &inputs, &shape, &wanted);
@@ -260,7 +261,7 @@ fn derivatives_of_the_inputs_alone_are_those_among_all() {
         inputs[width + I] = Some(zeros.view());
         wanted[I..width].fill(false);
         let computed = runs(loops, evaluation, &inputs, &wanted);
-        assert_eq!(computed, [Wanted::All]);
+        assert_eq!(*computed, [Wanted::All]);
         assert_eq!(
             evaluate(loops, evaluation, &inputs, &shape, &wanted)[..I],
             alone[..I]
