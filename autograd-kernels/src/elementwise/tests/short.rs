@@ -3,7 +3,7 @@
 use ndarray::ArrayD;
 
 use super::super::entries::entries;
-use super::super::faster::LEAST;
+use super::super::faster::{Faster, LEAST, REPLAYED};
 use super::*;
 use crate::element::Element;
 
@@ -26,6 +26,29 @@ impl Formula<3, 3> for Scaled {
         f64: Literal<R>,
     {
         [x * z * entries.at(at), y.exp() * z, z.sin()]
+    }
+}
+
+/// A formula whose values are computed by a replay where there are enough elements.
+struct Replayed;
+
+impl Formula<1, 1> for Replayed {
+    type Entries = ();
+
+    const IS_VECTOR_CODE: bool = false;
+
+    fn faster() -> Option<&'static Faster> {
+        static FASTER: Faster = Faster::known(REPLAYED);
+        Some(&FASTER)
+    }
+
+    fn entries(&self, _: Elements) {}
+
+    fn at<R: Real>(&self, (): &(), at: Place, inputs: [R; 1]) -> [R; 1]
+    where
+        f64: Literal<R>,
+    {
+        One.at(&(), at, inputs)
     }
 }
 
@@ -107,6 +130,7 @@ fn check<T: Element>(
 #[test]
 fn short_arrays_have_the_results_of_all_arrays() {
     let one = Blocks::<One, 1, 1, 2>(One);
+    let replayed = Blocks::<Replayed, 1, 1, 1>(Replayed);
     let lengths = [
         1,
         2,
@@ -127,6 +151,7 @@ fn short_arrays_have_the_results_of_all_arrays() {
             for bits in 0..16 {
                 let bits = [bits & 3, bits >> 2];
                 check::<f64>(&one, evaluation, length, bits);
+                check::<f64>(&replayed, evaluation, length, bits);
                 check::<f32>(&FIRST, evaluation, length, bits);
                 check::<f64>(&FIRST, evaluation, length, bits);
                 check::<f32>(&scaled, evaluation, length, bits);
