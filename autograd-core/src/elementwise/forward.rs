@@ -11,7 +11,7 @@ use super::directional::along;
 use super::over::Over;
 use super::plan::requires_grad;
 use super::shared::Shared;
-use super::short::of_short;
+use super::short::{of_short, of_tensor};
 use crate::array::Buffer;
 use crate::compiled::compiled_once;
 use crate::custom_function;
@@ -67,9 +67,9 @@ fn computed<T: Element>(
     outputs: &mut [Option<TensorD<T>>],
 ) -> Result<(), Panic> {
     caught(|| {
-        let given = inputs.iter().copied().map(Some);
+        let given = inputs.iter().map(|input| of_tensor(Some(input)));
         let wanted = (0..outputs.len()).map(|_| true);
-        let give = &mut |output: usize, tensor| outputs[output] = Some(tensor);
+        let give = &mut |output: usize, found| outputs[output] = Some(Tensor::constant(found));
         if !of_short(loops, Evaluation::Values, given, wanted, shape, give) {
             let views: Vec<_> = inputs.iter().map(|input| Some(input.view())).collect();
             let found = Over::Elements.of_outputs(loops, Evaluation::Values, &views, shape);

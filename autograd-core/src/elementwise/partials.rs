@@ -11,7 +11,7 @@ use super::arrays::placed;
 use super::over::summed;
 use super::plan::{Plan, lifted, requires_grad};
 use super::shared::Shared;
-use super::short::of_short;
+use super::short::{of_short, of_tensor};
 use crate::array::Buffer;
 use crate::custom_function;
 use crate::error::PassedOn;
@@ -47,13 +47,14 @@ impl<T: Element> Shared<T> {
         let shape = self.fitting(shapes);
         let partials = Evaluation::Partials { order: 1 };
         let mut gradients = vec![None; inputs.len()];
-        let give = &mut |place: usize, gradient: TensorD<T>| {
-            let sum = summed(gradient.raw.buffer, inputs[place].raw.buffer.shape());
+        let give = &mut |place: usize, gradient| {
+            let sum = summed(gradient, inputs[place].raw.buffer.shape());
             gradients[place] = Some(Tensor::constant(sum));
         };
         let wanted = needs.iter().copied();
         let wanted = wanted.chain(of_outputs.iter().map(|_| false));
-        if of_short(&self.loops, partials, tensors.clone(), wanted, &shape, give) {
+        let slices = tensors.clone().map(of_tensor);
+        if of_short(&self.loops, partials, slices, wanted, &shape, give) {
             return gradients;
         }
         let views: Vec<_> = tensors.map(|tensor| Some(tensor?.view())).collect();

@@ -1,38 +1,58 @@
-//! Evaluation of short tensors, without a view of each.
+//! Evaluation of short tensors and arrays, of which slices are enough.
 
 use std::borrow::Cow;
+use std::slice::from_ref;
 
 use autograd_kernels::checks::size;
-use autograd_kernels::{Element, Evaluation, Loops, MOST_SHORT, evaluate_short};
+use autograd_kernels::{Element, Evaluation, Item, Loops, MOST_SHORT, evaluate_short};
+use ndarray::ArrayViewD;
 
 use super::arrays::whole;
 use crate::array::Buffer;
-use crate::tensor::{Tensor, TensorD};
+use crate::tensor::TensorD;
 
-/// Calls `give` with the index and each result that is wanted of an evaluation whose elements have this shape: values, or
-/// derivatives of order 1. Returns whether it has done so: not for tensors and formulas that [`evaluate_short`] does not
-/// take.
+/// Elements in row-major order, or one that is repeated; of an input that is missing, none. The outer `None` is for other
+/// layouts.
+type Slice<'a, T> = Option<Option<&'a [T]>>;
+
+/// Returns the elements of a tensor, or of none.
+pub(super) fn of_tensor<'a, T: Element>(tensor: Option<&'a TensorD<T>>) -> Slice<'a, T> {
+    let Some(tensor) = tensor else {
+        return Some(None);
+    };
+    let buffer = &tensor.raw.buffer;
+    // The gradient of a sum is repeated.
+    let elements = buffer.as_slice().or_else(|| buffer.repeated());
+    elements.map(Some)
+}
+
+/// Returns the elements of an array, or of none.
+pub(super) fn of_array<'a, T: Element>(array: Option<&'a ArrayViewD<'_, T>>) -> Slice<'a, T> {
+    let Some(array) = array else {
+        return Some(None);
+    };
+    let is_repeated = || array.strides().iter().all(|stride| *stride == 0);
+    let repeated = || Some(from_ref(array.first().filter(|_| is_repeated())?));
+    array.as_slice().or_else(repeated).map(Some)
+}
+
+/// Calls `give` with the index and each result that is wanted of an evaluation whose elements have this shape. Returns
+/// whether it has done so: not for inputs and formulas that [`evaluate_short`] does not take.
 pub(super) fn of_short<'a, T: Element>(
     loops: &dyn Loops<T>,
     evaluation: Evaluation,
-    inputs: impl Iterator<Item = Option<&'a TensorD<T>>>,
+    inputs: impl Iterator<Item = Slice<'a, T>>,
     is_wanted: impl Iterator<Item = bool>,
     shape: &[usize],
-    give: &mut dyn FnMut(usize, TensorD<T>),
+    give: &mut dyn FnMut(usize, Buffer<T>),
 ) -> bool {
     let (mut slices, mut count) = ([None; MOST_SHORT], 0);
     for input in inputs {
-        let Some(slice) = slices.get_mut(count) else {
+        let (Some(slice), Some(elements)) = (slices.get_mut(count), input) else {
             return false;
         };
+        *slice = elements;
         count += 1;
-        let Some(input) = input else { continue };
-        let buffer = &input.raw.buffer;
-        // The gradient of a sum is repeated.
-        *slice = buffer.as_slice().or_else(|| buffer.repeated());
-        if slice.is_none() {
-            return false;
-        }
     }
     let (mut wanted, mut results) = ([false; MOST_SHORT], 0);
     for is_wanted in is_wanted {
@@ -42,13 +62,14 @@ pub(super) fn of_short<'a, T: Element>(
         *wanted = is_wanted;
         results += 1;
     }
-    let items = match evaluation {
-        Evaluation::Partials { .. } => loops.inputs(),
-        _ => loops.outputs(),
+    let [inputs, outputs] = [loops.inputs(), loops.outputs()];
+    let item = |index: usize| match evaluation {
+        Evaluation::Partials { .. } => inputs.iter().chain(outputs).cycle().nth(index),
+        _ => outputs.get(index),
     };
     let give = &mut |index: usize, elements: Cow<'_, [T]>| {
-        let result = Buffer::of_elements(elements, whole(shape, items[index]));
-        give(index, Tensor::constant(result));
+        let item = item(index).copied().unwrap_or(Item::Number);
+        give(index, Buffer::of_elements(elements, whole(shape, item)));
     };
     let length = size(shape).unwrap_or(usize::MAX);
     let (slices, wanted) = (&slices[..count], &wanted[..results]);
