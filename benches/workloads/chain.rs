@@ -48,9 +48,9 @@ fn clipped<T: Real>(x: T, low: T) -> T {
 pub fn run(filter: &Filter) {
     let low = Tensor::from(Array1::<f32>::zeros(1));
     for elements in [1, 64] {
-        chain(filter, "chain", elements, Relu::apply);
-        chain(filter, "formula", elements, positive);
-        chain(filter, "broadcast", elements, |x| clipped(x, &low));
+        chain(filter, "chain", elements, &Relu::apply);
+        chain(filter, "formula", elements, &positive);
+        chain(filter, "broadcast", elements, &|x| clipped(x, &low));
     }
     if filter.wants("W1/diamond") {
         diamond();
@@ -65,7 +65,7 @@ fn chain(
     filter: &Filter,
     name: &str,
     elements: usize,
-    relu: impl Fn(&Tensor1<f32>) -> Tensor1<f32>,
+    relu: &dyn Fn(&Tensor1<f32>) -> Tensor1<f32>,
 ) {
     let name = format!("W1/{name}{elements}");
     if !filter.wants(&name) {
