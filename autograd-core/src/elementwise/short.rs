@@ -16,7 +16,7 @@ use crate::tensor::TensorD;
 type Slice<'a, T> = Option<Option<&'a [T]>>;
 
 /// Returns the elements of a tensor, or of none.
-pub(super) fn of_tensor<'a, T: Element>(tensor: Option<&'a TensorD<T>>) -> Slice<'a, T> {
+pub(super) fn of_tensor<T: Element>(tensor: Option<&TensorD<T>>) -> Slice<'_, T> {
     let Some(tensor) = tensor else {
         return Some(None);
     };
