@@ -51,9 +51,7 @@ impl<T: Element> Buffer<T> {
         let layout = (!is_whole).then(|| Box::new(Layout { lowest, strides }));
         Self::new(elements, shape, layout)
     }
-}
 
-impl<T: Element> Buffer<T> {
     /// Returns the element that is repeated along all axes of a view.
     pub(crate) fn repeated(&self) -> Option<&[T]> {
         let layout = self.0.layout.as_ref()?;

@@ -367,7 +367,7 @@ pub fn evaluate<T: Element>(
         .map(|&(item, is_wanted)| is_wanted.then(|| memory::take(length * item.numbers())))
         .collect();
     let are_pairs = !function.sides().is_empty();
-    let mut sources = Vec::<Source<'_, T>>::new();
+    let mut sources: Vec<Source<'_, T>> = Vec::with_capacity(inputs.len());
     for (input, item) in inputs.iter().zip(cycled(of_inputs)) {
         Source::of(input.as_ref(), (item, are_pairs), shape, &mut sources);
     }
@@ -382,13 +382,9 @@ pub fn evaluate<T: Element>(
     let runs = runs(function, evaluation, inputs, wanted);
     let widths = of_each.iter().map(|(item, _)| item.numbers());
     let computed = results.iter_mut().zip(widths.clone());
+    let computed = computed.filter_map(|(result, row)| Some((result.as_mut()?, row)));
     let mut slices: Vec<(&mut [MaybeUninit<T>], usize)> = computed
-        .filter_map(|(result, row)| {
-            Some((
-                &mut result.as_mut()?.spare_capacity_mut()[..length * row],
-                row,
-            ))
-        })
+        .map(|(result, row)| (&mut result.spare_capacity_mut()[..length * row], row))
         .collect();
     split_each_mut(
         &mut slices,
@@ -406,7 +402,6 @@ pub fn evaluate<T: Element>(
             .run(longest, pieces);
         },
     );
-    drop(slices);
     for (result, row) in results.iter_mut().zip(widths) {
         if let Some(result) = result {
             // SAFETY: the loops have written to all elements of what is wanted, `length` of each, or so many rows.
@@ -459,7 +454,7 @@ impl<T: Element> Piece<'_, '_, T> {
                 let range = (self.first + start, length);
                 source.elements(range, self.shape, buffer, &mut inputs);
             }
-            let mut written = Vec::<&mut [MaybeUninit<T>]>::new();
+            let mut written: Vec<&mut [MaybeUninit<T>]> = Vec::new();
             let (mut rest, mut left) = (&mut parts[..], pieces.iter_mut());
             for &(item, is_wanted) in self.results {
                 if !is_wanted {
@@ -489,7 +484,6 @@ impl<T: Element> Piece<'_, '_, T> {
                     kept.as_ref().is_none_or(Replay::has_programs)
                 });
             }
-            drop(written);
             let are_apart = wanted.clone().map(|(item, _)| item.is_apart(are_pairs));
             together(are_apart, (start, length), &mut parts, pieces);
             start += length;
