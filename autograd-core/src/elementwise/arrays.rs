@@ -1,6 +1,6 @@
 //! Arrays and shapes that the passes of elementwise functions share.
 
-use autograd_kernels::{Element, Item, Shape};
+use autograd_kernels::{Element, Item, Loops, Shape};
 use ndarray::{Array, ArrayD, ArrayViewD, Axis, IxDyn};
 
 use crate::basic::operators::common_shape;
@@ -18,6 +18,16 @@ pub(crate) fn placed<'a, T>(
         views[place] = Some(tensor.view());
     }
     views
+}
+
+/// Returns the item of the tensor at a place: that of an input or, after those, of an output; each component repeats them.
+pub(super) fn item_at<T: Element>(loops: &dyn Loops<T>, place: usize) -> Item {
+    let (inputs, outputs) = (loops.inputs(), loops.outputs());
+    let place = place % (inputs.len() + outputs.len());
+    match place.checked_sub(inputs.len()) {
+        None => inputs[place],
+        Some(output) => outputs[output],
+    }
 }
 
 /// Returns the shape of the tensor with such an item for each element of `shape`.

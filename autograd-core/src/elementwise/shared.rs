@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use autograd_kernels::{Element, Item, Loops, Shape};
 
-use super::arrays::{fitting, of_items};
+use super::arrays::{fitting, item_at, of_items};
 use super::over::Over;
 use crate::error::{ErrorKind, PassedOn};
 use crate::function::ForwardCall;
@@ -51,11 +51,7 @@ impl<T: Element> NamedLoops<dyn Loops<T>> {
 
     /// Returns the item of the tensor at a place.
     pub(super) fn item(&self, place: usize) -> Item {
-        let place = place % self.width();
-        match place.checked_sub(self.inputs()) {
-            None => self.loops.inputs()[place],
-            Some(output) => self.loops.outputs()[output],
-        }
+        item_at(&self.loops, place)
     }
 
     /// Returns the shape of the elements of the results, from the shapes of tensors with their places.

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::slice::from_ref;
 
 use autograd_kernels::checks::size;
-use autograd_kernels::{Element, Evaluation, Item, Loops, MOST_SHORT, evaluate_short};
+use autograd_kernels::{Element, Evaluation, Loops, MOST_SHORT, evaluate_short};
 use ndarray::ArrayViewD;
 
-use super::arrays::whole;
+use super::arrays::{item_at, whole};
 use crate::array::Buffer;
 use crate::tensor::TensorD;
 
@@ -62,13 +62,12 @@ pub(super) fn of_short<'a, T: Element>(
         *wanted = is_wanted;
         results += 1;
     }
-    let [inputs, outputs] = [loops.inputs(), loops.outputs()];
-    let item = |index: usize| match evaluation {
-        Evaluation::Partials { .. } => inputs.iter().chain(outputs).cycle().nth(index),
-        _ => outputs.get(index),
+    let first = match evaluation {
+        Evaluation::Partials { .. } => 0,
+        Evaluation::Values | Evaluation::Tangents => loops.inputs().len(),
     };
     let give = &mut |index: usize, elements: Cow<'_, [T]>| {
-        let item = item(index).copied().unwrap_or(Item::Number);
+        let item = item_at(loops, first + index);
         give(index, Buffer::of_elements(elements, whole(shape, item)));
     };
     let length = size(shape).unwrap_or(usize::MAX);

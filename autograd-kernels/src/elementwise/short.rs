@@ -4,9 +4,9 @@
 #![allow(unsafe_code, reason = "each block has its argument")]
 
 use std::borrow::Cow;
-use std::mem::{MaybeUninit, take};
+use std::mem::MaybeUninit;
 
-use super::evaluate::{check_wanted, cycled, items, runs};
+use super::evaluate::{check_wanted, items, runs};
 use super::evaluation::{BLOCK, Evaluation, LANES, Loops, Wanted};
 use super::faster::{Choice, LEAST};
 use super::item::Item;
@@ -97,7 +97,7 @@ fn sources<'a, T: Element>(
     let [of_inputs, _] = items(function, evaluation);
     let mut sources = [(Source::Repeated(&[][..]), 0); MOST_SHORT];
     for (index, (source, input)) in sources.iter_mut().zip(inputs).enumerate() {
-        let width = width(function, of_inputs, index);
+        let width = width(of_inputs, index);
         let elements = input.unwrap_or_default();
         *source = if elements.len() == length * width && length > 1 {
             (Source::Whole(elements), width)
@@ -120,23 +120,18 @@ fn widths<T: Element>(
     let mut widths = [0; MOST_SHORT];
     for (index, is_wanted) in wanted.iter().enumerate() {
         if *is_wanted {
-            widths[index] = width(function, of_results, index);
+            widths[index] = width(of_results, index);
         }
     }
     widths
 }
 
-/// Returns the numbers of an item of those that repeat.
-fn width<T: Element>(
-    function: &dyn Loops<T>,
-    of_each: [&'static [Item]; 2],
-    index: usize,
-) -> usize {
-    let mut all = function.inputs().iter().chain(function.outputs());
-    if all.all(|item| *item == Item::Number) {
-        return 1;
-    }
-    cycled(of_each).nth(index).map_or(1, Item::numbers)
+/// Returns the numbers of an item, of those that repeat.
+fn width([first, second]: [&'static [Item]; 2], index: usize) -> usize {
+    let index = index % (first.len() + second.len());
+    let item = first.get(index);
+    item.unwrap_or_else(|| &second[index - first.len()])
+        .numbers()
 }
 
 /// An evaluation of short arrays.
@@ -188,7 +183,7 @@ impl<'a, T: Element> Short<'a, T> {
         let mut results = Results::default();
         let mut rest = &mut stack[..];
         for (result, width) in results.iter_mut().zip(self.widths) {
-            (*result, rest) = take(&mut rest).split_at_mut(width * self.length);
+            (*result, rest) = rest.split_at_mut(width * self.length);
         }
         self.run(&mut results);
         for (index, (result, width)) in results.iter().zip(self.widths).enumerate() {
