@@ -35,7 +35,18 @@ formulas! {
     well(x) = if x > 0.5 { x.square() } else { x.exp_m1() };
 }
 
-type Function<T> = (&'static str, Box<dyn Fn(&Tensor2<T>, &Tensor2<T>) -> Tensor2<T>>);
+/// Rows of two numbers, each turned by an angle.
+#[custom_function(elementwise)]
+fn swirl<T: Real>(x: [T; 2], y: [T; 2]) -> [T; 2] {
+    let angle = (y[0].square() + y[1].square()).sqrt();
+    let (sin, cos) = (angle.sin(), angle.cos());
+    [x[0] * cos - x[1] * sin, x[0] * sin + x[1] * cos]
+}
+
+type Function<T> = (
+    &'static str,
+    Box<dyn Fn(&Tensor2<T>, &Tensor2<T>) -> Tensor2<T>>,
+);
 
 fn functions<T: Element>() -> Vec<Function<T>> {
     let number = T::from_f64;
@@ -64,6 +75,13 @@ fn functions<T: Element>() -> Vec<Function<T>> {
         ("power", Box::new(|x, y| power(x, y))),
         ("density", Box::new(|x, y| density(x, y))),
         ("well", Box::new(|x, _| well(x))),
+        (
+            "swirl",
+            Box::new(|x, y| {
+                let rows = |x: &Tensor2<T>| x.reshape((ROWS * COLUMNS / 2, 2));
+                swirl(&rows(x), &rows(y)).reshape((ROWS, COLUMNS))
+            }),
+        ),
     ]
 }
 

@@ -1,5 +1,6 @@
 //! The loops over a block of elements, and where their results go.
 
+use std::hint::black_box;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
@@ -183,22 +184,22 @@ pub(crate) fn write<T>(block: &mut Block<T>, at: Place, element: T) {
     *place = MaybeUninit::new(element);
 }
 
-/// A block for each result of the only component.
-struct OfOne<'a, T, const N: usize> {
-    blocks: &'a mut [Block<T>; N],
-    spots: [Spot; N],
+/// A block for each result of the only component, which work `W` writes.
+struct OfOne<'a, T, W, const N: usize>(&'a mut [Block<T>; N], PhantomData<W>);
+
+impl<T, W: Work<T, N>, const N: usize> OfOne<'_, T, W, N> {
     /// Whether the elements of a slice have the order that they have in the result.
-    are_whole: bool,
+    const ARE_WHOLE: bool = common_width(&W::SPOTS).is_some();
 }
 
-impl<T, const N: usize> Sink<T> for OfOne<'_, T, N> {
+impl<T, W: Work<T, N>, const N: usize> Sink<T> for OfOne<'_, T, W, N> {
     #[cfg_attr(optimized, inline(always))]
     fn put(&mut self, _component: usize, result: usize, at: Place, element: T) {
-        if !self.are_whole {
-            return write(&mut self.blocks[result], at, element);
+        if const { !Self::ARE_WHOLE } {
+            return write(&mut self.0[result], at, element);
         }
-        let Spot { offset, width, .. } = self.spots[result];
-        let blocks = self.blocks.as_flattened_mut();
+        let Spot { offset, width, .. } = const { &W::SPOTS }[result];
+        let blocks = self.0.as_flattened_mut();
         // SAFETY: places are less than the length of a block, and the slice has as many blocks as its rows have numbers.
         #[expect(unsafe_code, reason = "see above")]
         let place =
@@ -249,36 +250,32 @@ impl<T: Element, W: Work<T, N>, const N: usize> Loop for OneComponent<'_, '_, T,
     #[cfg_attr(optimized, inline(always))]
     fn run(self) {
         let Self(work, results) = self;
-        let spots = const { W::SPOTS };
-        let width = const { common_width(&W::SPOTS) };
-        let are_whole = width.is_some();
+        // Constants in memory: of a copy that a function borrows, the compiler may read the strides in the loop.
+        let spots = const { &W::SPOTS };
         // Whole blocks of a single slice are written where they belong.
         let is_direct = const {
             matches!(common_width(&W::SPOTS), Some(width) if width == N)
                 && W::READS <= MOST_READS
                 && !W::HAS_VALUES
         };
-        for part in Part::all(length(results, &spots)) {
+        for part in Part::all(length(results, spots)) {
             let mut spare = [[MaybeUninit::uninit(); BLOCK]; N];
             let place = if is_direct {
                 let (blocks, _) = results[0][part.start * N..].as_chunks_mut::<BLOCK>();
                 blocks.first_chunk_mut::<N>()
             } else {
-                part.prefetch(&spots, results);
+                part.prefetch(spots, results);
                 None
             };
             let is_spare = place.is_none();
             let blocks = place.unwrap_or(&mut spare);
-            work.each(
-                part,
-                OfOne {
-                    blocks,
-                    spots,
-                    are_whole,
-                },
-            );
+            // One address for all results: of a choice between two, the compiler makes one for each result, does not know
+            // how far they are apart, and compares what is written with what else is written, in a slow loop.
+            let blocks = if is_direct { black_box(blocks) } else { blocks };
+            work.each(part, OfOne::<_, W, N>(blocks, PhantomData));
             if is_spare {
-                part.copy(&spare, &spots, are_whole, results);
+                let are_whole = OfOne::<T, W, N>::ARE_WHOLE;
+                part.copy(&spare, spots, are_whole, results);
             }
         }
     }
@@ -302,15 +299,15 @@ where
     fn run(self) {
         let Self(work, results) = self;
         let are_pairs = F::OF_PAIRS;
-        let of_inputs = const { part::<N>(&spots::<I>(F::INPUTS, F::OF_PAIRS), V::START) };
-        let of_gradients = const { spots::<O>(F::OUTPUTS, F::OF_PAIRS) };
+        let of_inputs = const { &part::<N>(&spots::<I>(F::INPUTS, F::OF_PAIRS), V::START) };
+        let of_gradients = const { &spots::<O>(F::OUTPUTS, F::OF_PAIRS) };
         let first = const { spots::<I>(F::INPUTS, F::OF_PAIRS) }[V::START].slice;
         let (count, outputs) = (slices(F::INPUTS, are_pairs), slices(F::OUTPUTS, are_pairs));
         let mut longest = 0;
         for component in 0..D::COUNT {
             let results = &results[component * (count + outputs)..];
-            longest = longest.max(length(&results[first..], &of_inputs));
-            longest = longest.max(length(&results[count..], &of_gradients));
+            longest = longest.max(length(&results[first..], of_inputs));
+            longest = longest.max(length(&results[count..], of_gradients));
         }
         for part in Part::all(longest) {
             let mut blocks = Components::<T, D, N, O> {
@@ -322,11 +319,11 @@ where
                 let results = &mut results[component * (count + outputs)..];
                 let (to_inputs, to_gradients) = results.split_at_mut(count);
                 let own = &blocks.of_inputs.as_ref()[component];
-                part.copy(own, &of_inputs, false, &mut to_inputs[first..]);
+                part.copy(own, of_inputs, false, &mut to_inputs[first..]);
                 // The first group's loop has them.
                 if V::START == 0 {
                     let own = &blocks.of_gradients.as_ref()[component];
-                    part.copy(own, &of_gradients, false, to_gradients);
+                    part.copy(own, of_gradients, false, to_gradients);
                 }
             }
         }
