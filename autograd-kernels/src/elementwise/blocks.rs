@@ -13,7 +13,7 @@ use super::replayed::{MOST_DUAL, MOST_DUAL_OF_PAIRS, outputs, partials};
 use super::replayed_pairs::{add_partials, add_values};
 use super::sides::{Outputs, PartialsOf, TileLoop};
 use super::tile::{Side, Tile};
-use super::work::{AllComponents, OneComponent, PartialWork, TangentWork, ValueWork};
+use super::work::{AllComponents, PartialWork, TangentWork, ValueWork, one_component};
 use crate::element::Element;
 
 /// A formula with its loops, to be differentiated up to `ORDER` times.
@@ -75,7 +75,7 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: 
                     first,
                     inputs,
                 };
-                compiled_for::<F, I, O>(OneComponent::<_, _, O>(work, results));
+                one_component::<F, _, _, I, O, O>(work, results);
             }
             Evaluation::Tangents if const { !F::IS_WRITTEN_OUT && Self::IS_REPLAYED && ORDER > 1 } =>
             {
@@ -88,7 +88,7 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: 
                         first,
                         inputs,
                     };
-                    compiled_for::<F, I, O>(OneComponent::<_, _, O>(work, results));
+                    one_component::<F, _, _, I, O, O>(work, results);
                 }
             }
             Evaluation::Partials { order } if const { Self::IS_REPLAYED } => {
@@ -252,7 +252,7 @@ impl<F: Formula<I, O>, const I: usize, const O: usize, const ORDER: usize> Block
     ) {
         let work = PartialWork::<_, _, D, V, I, O, N, true>::new(&self.0, first, inputs);
         let first = const { spots::<I>(F::INPUTS, F::OF_PAIRS) }[V::START].slice;
-        compiled_for::<F, I, O>(OneComponent::<_, _, N>(work, &mut results[first..]));
+        one_component::<F, _, _, I, O, N>(work, &mut results[first..]);
     }
 
     /// Writes the derivatives with respect to all components of the variables and of the gradients.

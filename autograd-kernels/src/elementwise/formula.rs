@@ -7,7 +7,7 @@ use super::faster::Faster;
 use super::item::Item;
 use super::tile::Side;
 use crate::element::real::{Literal, Real};
-use crate::loops::wide::{Loop, baseline_beside, compiled_beside};
+use crate::loops::wide::{Loop, LoopInto, baseline_beside, compiled_beside};
 
 /// The formula of an elementwise function, of `I` numbers and with `O` results.
 #[doc(hidden)]
@@ -100,10 +100,19 @@ pub trait SliceFormula: Send + Sync {
 /// optimization, where that would be three copies of slow code, in one.
 #[cfg_attr(optimized, inline(always))]
 pub(crate) fn compiled_for<F: Formula<I, O>, const I: usize, const O: usize>(work: impl Loop) {
+    compiled_into::<F, _, I, O>(work, &mut []);
+}
+
+/// [`compiled_for`], of a loop that writes to a slice.
+#[cfg_attr(optimized, inline(always))]
+pub(crate) fn compiled_into<F: Formula<I, O>, U, const I: usize, const O: usize>(
+    work: impl LoopInto<U>,
+    out: &mut [U],
+) {
     if const { F::IS_OPTIMIZED } {
-        compiled_beside::<F>(work);
+        compiled_beside::<F, U>(work, out);
     } else {
-        baseline_beside::<F>(work);
+        baseline_beside::<F, U>(work, out);
     }
 }
 

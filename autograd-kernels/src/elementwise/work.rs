@@ -1,6 +1,5 @@
 //! The loops over a block of elements, and where their results go.
 
-use std::hint::black_box;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
@@ -8,14 +7,14 @@ use super::dual::Dual;
 use super::each::{each, each_of_many};
 use super::entries::{Elements, Place};
 use super::evaluation::{BLOCK, LANES, Results};
-use super::formula::Formula;
+use super::formula::{Formula, compiled_for, compiled_into};
 use super::item::{Spot, common_width, part, slices, spots};
 use super::order::{Order, Variables, reversed};
 use super::terms::Terms;
 use crate::element::Element;
 use crate::element::number::Number;
 use crate::loops::prefetch::prefetch;
-use crate::loops::wide::Loop;
+use crate::loops::wide::{Loop, LoopInto};
 
 /// Elements of the results that are computed at a time.
 #[derive(Clone, Copy)]
@@ -165,10 +164,6 @@ fn length<T>(results: &[&mut [MaybeUninit<T>]], spots: &[Spot]) -> usize {
 
 pub(crate) type Block<T> = [MaybeUninit<T>; BLOCK];
 
-/// The most slices that are read beside a result that is written directly. Such a loop first compares the addresses of
-/// all with that of the result, which for more slices takes longer than to copy a block.
-const MOST_READS: usize = 7;
-
 /// A place that elements of results are written to.
 pub(super) trait Sink<T> {
     /// Writes an element of a result of one component.
@@ -208,6 +203,19 @@ impl<T, W: Work<T, N>, const N: usize> Sink<T> for OfOne<'_, T, W, N> {
     }
 }
 
+/// The slice of results that are the numbers of one item, with a row of `N` for each place.
+struct InPlace<'a, T, const N: usize>(&'a mut [MaybeUninit<T>]);
+
+impl<T, const N: usize> Sink<T> for InPlace<'_, T, N> {
+    #[cfg_attr(optimized, inline(always))]
+    fn put(&mut self, _component: usize, result: usize, at: Place, element: T) {
+        // SAFETY: the slice has as many rows as the part has places.
+        #[expect(unsafe_code, reason = "see above")]
+        let place = unsafe { self.0.get_unchecked_mut(at.0 * N + result) };
+        *place = MaybeUninit::new(element);
+    }
+}
+
 /// Blocks for each component: `N` derivatives with respect to inputs, then `O` with respect to gradients.
 struct Components<T: Copy, D: Order, const N: usize, const O: usize> {
     of_inputs: D::Of<[Block<T>; N]>,
@@ -228,23 +236,68 @@ impl<T: Copy, D: Order, const N: usize, const O: usize> Sink<T> for &mut Compone
 
 /// The computation of a part of the results.
 pub(super) trait Work<T, const N: usize> {
-    /// The number of slices that are read.
-    const READS: usize;
-
-    /// Whether there are values that a result could overwrite, as far as the compiler knows.
-    const HAS_VALUES: bool;
-
     /// Where the results are.
     const SPOTS: [Spot; N];
 
     fn each(&self, part: Part, sink: impl Sink<T>);
 }
 
+/// Writes the `N` results of work: those of a single item where they belong, others by a block for each.
+pub(super) fn one_component<F, T, W, const I: usize, const O: usize, const N: usize>(
+    work: W,
+    results: Results<'_, '_, T>,
+) where
+    F: Formula<I, O>,
+    T: Element,
+    W: Work<T, N>,
+{
+    if const { !matches!(common_width(&W::SPOTS), Some(width) if width == N) } {
+        return compiled_for::<F, I, O>(OneComponent::<_, _, N>(work, results));
+    }
+    let result = &mut *results[0];
+    let length = result.len() / N;
+    let start = length - length % LANES;
+    let (whole, rest) = result.split_at_mut(start * N);
+    let into = |start, count, out: &mut [_]| {
+        let work = Direct::<_, N> {
+            work: &work,
+            start,
+            count,
+        };
+        compiled_into::<F, _, I, O>(work, out);
+    };
+    if !whole.is_empty() {
+        into(0, start, whole);
+    }
+    if !rest.is_empty() {
+        let mut spare = [[MaybeUninit::uninit(); LANES]; N];
+        let spare = spare.as_flattened_mut();
+        into(start, length - start, spare);
+        rest.copy_from_slice(&spare[..rest.len()]);
+    }
+}
+
+/// A loop over work whose results are the numbers of one item, in a slice for as many as are a multiple of [`LANES`].
+struct Direct<'a, W, const N: usize> {
+    work: &'a W,
+    /// The place of the first result.
+    start: usize,
+    count: usize,
+}
+
+impl<T: Element, W: Work<T, N>, const N: usize> LoopInto<MaybeUninit<T>> for Direct<'_, W, N> {
+    #[cfg_attr(optimized, inline(always))]
+    fn run_into(self, out: &mut [MaybeUninit<T>]) {
+        for part in Part::all(self.count) {
+            let out = &mut out[part.start * N..][..part.padded * N];
+            let start = self.start + part.start;
+            self.work.each(Part { start, ..part }, InPlace::<T, N>(out));
+        }
+    }
+}
+
 /// A loop over work that has `N` results.
-pub(super) struct OneComponent<'a, 'b, T, W, const N: usize>(
-    pub(super) W,
-    pub(super) Results<'a, 'b, T>,
-);
+struct OneComponent<'a, 'b, T, W, const N: usize>(W, Results<'a, 'b, T>);
 
 impl<T: Element, W: Work<T, N>, const N: usize> Loop for OneComponent<'_, '_, T, W, N> {
     #[cfg_attr(optimized, inline(always))]
@@ -252,31 +305,12 @@ impl<T: Element, W: Work<T, N>, const N: usize> Loop for OneComponent<'_, '_, T,
         let Self(work, results) = self;
         // Constants in memory: of a copy that a function borrows, the compiler may read the strides in the loop.
         let spots = const { &W::SPOTS };
-        // Whole blocks of a single slice are written where they belong.
-        let is_direct = const {
-            matches!(common_width(&W::SPOTS), Some(width) if width == N)
-                && W::READS <= MOST_READS
-                && !W::HAS_VALUES
-        };
         for part in Part::all(length(results, spots)) {
             let mut spare = [[MaybeUninit::uninit(); BLOCK]; N];
-            let place = if is_direct {
-                let (blocks, _) = results[0][part.start * N..].as_chunks_mut::<BLOCK>();
-                blocks.first_chunk_mut::<N>()
-            } else {
-                part.prefetch(spots, results);
-                None
-            };
-            let is_spare = place.is_none();
-            let blocks = place.unwrap_or(&mut spare);
-            // One address for all results: of a choice between two, the compiler makes one for each result, does not know
-            // how far they are apart, and compares what is written with what else is written, in a slow loop.
-            let blocks = if is_direct { black_box(blocks) } else { blocks };
-            work.each(part, OfOne::<_, W, N>(blocks, PhantomData));
-            if is_spare {
-                let are_whole = OfOne::<T, W, N>::ARE_WHOLE;
-                part.copy(&spare, spots, are_whole, results);
-            }
+            part.prefetch(spots, results);
+            work.each(part, OfOne::<_, W, N>(&mut spare, PhantomData));
+            let are_whole = OfOne::<T, W, N>::ARE_WHOLE;
+            part.copy(&spare, spots, are_whole, results);
         }
     }
 }
@@ -340,8 +374,6 @@ pub(super) struct ValueWork<'a, T, F, const I: usize, const O: usize> {
 impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize> Work<T, O>
     for ValueWork<'_, T, F, I, O>
 {
-    const READS: usize = slices(F::INPUTS, F::OF_PAIRS);
-    const HAS_VALUES: bool = size_of::<F>() > 0;
     const SPOTS: [Spot; O] = spots(F::OUTPUTS, F::OF_PAIRS);
 
     #[cfg_attr(optimized, inline(always))]
@@ -375,8 +407,6 @@ pub(super) struct TangentWork<'a, T, F, const I: usize, const O: usize> {
 impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize> Work<T, O>
     for TangentWork<'_, T, F, I, O>
 {
-    const READS: usize = 2 * slices(F::INPUTS, F::OF_PAIRS);
-    const HAS_VALUES: bool = size_of::<F>() > 0;
     const SPOTS: [Spot; O] = spots(F::OUTPUTS, F::OF_PAIRS);
 
     #[cfg_attr(optimized, inline(always))]
@@ -451,9 +481,6 @@ where
     D: Order,
     V: Variables,
 {
-    const READS: usize =
-        D::COUNT * (slices(F::INPUTS, F::OF_PAIRS) + slices(F::OUTPUTS, F::OF_PAIRS));
-    const HAS_VALUES: bool = size_of::<F>() > 0;
     const SPOTS: [Spot; N] = part(&spots::<I>(F::INPUTS, F::OF_PAIRS), V::START);
 
     #[cfg_attr(optimized, inline(always))]

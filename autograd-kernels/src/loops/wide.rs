@@ -31,6 +31,19 @@ pub(crate) trait Loop {
     fn run(self);
 }
 
+/// A loop that writes to a slice, which is an argument of the function that the loop becomes a part of. Nothing else that
+/// the loop reads changes then, as the compiler knows: neither inputs nor tables of constants.
+pub(crate) trait LoopInto<U> {
+    fn run_into(self, out: &mut [U]);
+}
+
+impl<L: Loop> LoopInto<()> for L {
+    #[cfg_attr(optimized, inline(always))]
+    fn run_into(self, _out: &mut [()]) {
+        self.run();
+    }
+}
+
 /// `out[i] = f(x[i])`
 struct Map<'a, T, U, F>(&'a [T], &'a mut [MaybeUninit<U>], F);
 
@@ -258,47 +271,47 @@ pub(crate) fn zip_in_place_here<T: Copy, U: Copy>(
 /// Runs a loop with the widest registers that the processor has, in a function of its own.
 #[cfg_attr(optimized, inline(always))]
 pub(crate) fn compiled(work: impl Loop) {
-    compiled_beside::<()>(work);
+    compiled_beside::<(), _>(work, &mut []);
 }
 
 /// [`compiled`], as code of the module of `F`, a formula.
 #[cfg_attr(optimized, inline(always))]
-pub(crate) fn compiled_beside<F>(work: impl Loop) {
-    <[F; 0]>::compiled(work);
+pub(crate) fn compiled_beside<F, U>(work: impl LoopInto<U>, out: &mut [U]) {
+    <[F; 0]>::compiled(work, out);
 }
 
 /// Runs a loop with the registers that every processor has, in a function of its own, as code of the module of `F`.
 #[cfg_attr(optimized, inline(always))]
-pub(crate) fn baseline_beside<F>(work: impl Loop) {
-    <[F; 0]>::baseline(work);
+pub(crate) fn baseline_beside<F, U>(work: impl LoopInto<U>, out: &mut [U]) {
+    <[F; 0]>::baseline(work, out);
 }
 
 /// Runs a loop with the widest registers that the processor has.
 #[cfg_attr(optimized, inline(always))]
 pub(crate) fn widest(work: impl Loop) {
-    widest_beside::<()>(work);
+    widest_beside::<(), _>(work, &mut []);
 }
 
 /// [`widest`], as code of the module of `F`, if this crate is compiled for speed: without optimization that would only be
 /// three copies of slow code.
 #[cfg_attr(optimized, inline(always))]
-fn widest_beside<F>(work: impl Loop) {
+fn widest_beside<F, U>(work: impl LoopInto<U>, out: &mut [U]) {
     #[cfg(all(target_arch = "x86_64", optimized))]
     {
         if has_avx512() {
             // SAFETY: the processor has what the function is compiled for, as was just checked.
             #[expect(unsafe_code, reason = "see above")]
-            return unsafe { <[F; 0]>::avx512(work) };
+            return unsafe { <[F; 0]>::avx512(work, out) };
         }
         if is_x86_feature_detected!("avx2") {
             // SAFETY: as above.
             #[expect(unsafe_code, reason = "see above")]
-            return unsafe { <[F; 0]>::avx2(work) };
+            return unsafe { <[F; 0]>::avx2(work, out) };
         }
-        <[F; 0]>::baseline(work);
+        <[F; 0]>::baseline(work, out);
     }
     #[cfg(not(all(target_arch = "x86_64", optimized)))]
-    work.run();
+    work.run_into(out);
 }
 
 /// Functions that a loop is inlined into. Not inlined themselves: without optimization, the stack of a function has room
@@ -308,8 +321,8 @@ fn widest_beside<F>(work: impl Loop) {
 /// module that defines them. Modules are what it compiles at the same time, and the loops of all formulas of a program
 /// are most of its code: in this module they are one part of it, which takes as long as on one processor.
 trait Placed {
-    fn compiled(work: impl Loop);
-    fn baseline(work: impl Loop);
+    fn compiled<U>(work: impl LoopInto<U>, out: &mut [U]);
+    fn baseline<U>(work: impl LoopInto<U>, out: &mut [U]);
     /// # Safety
     /// The processor has AVX2.
     #[cfg(all(target_arch = "x86_64", optimized))]
@@ -317,23 +330,23 @@ trait Placed {
         unsafe_code,
         reason = "methods of traits cannot be safe for an instruction set"
     )]
-    unsafe fn avx2(work: impl Loop);
+    unsafe fn avx2<U>(work: impl LoopInto<U>, out: &mut [U]);
     /// # Safety
     /// The processor has AVX-512.
     #[cfg(all(target_arch = "x86_64", optimized))]
     #[expect(unsafe_code, reason = "as above")]
-    unsafe fn avx512(work: impl Loop);
+    unsafe fn avx512<U>(work: impl LoopInto<U>, out: &mut [U]);
 }
 
 impl<F> Placed for [F; 0] {
     #[inline(never)]
-    fn compiled(work: impl Loop) {
-        widest_beside::<F>(work);
+    fn compiled<U>(work: impl LoopInto<U>, out: &mut [U]) {
+        widest_beside::<F, _>(work, out);
     }
 
     #[inline(never)]
-    fn baseline(work: impl Loop) {
-        work.run();
+    fn baseline<U>(work: impl LoopInto<U>, out: &mut [U]) {
+        work.run_into(out);
     }
 
     #[cfg(all(target_arch = "x86_64", optimized))]
@@ -342,15 +355,15 @@ impl<F> Placed for [F; 0] {
         unsafe_code,
         reason = "methods of traits cannot be safe for an instruction set"
     )]
-    unsafe fn avx2(work: impl Loop) {
-        work.run();
+    unsafe fn avx2<U>(work: impl LoopInto<U>, out: &mut [U]) {
+        work.run_into(out);
     }
 
     #[cfg(all(target_arch = "x86_64", optimized))]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
     #[expect(unsafe_code, reason = "as above")]
-    unsafe fn avx512(work: impl Loop) {
-        work.run();
+    unsafe fn avx512<U>(work: impl LoopInto<U>, out: &mut [U]) {
+        work.run_into(out);
     }
 }
 
