@@ -12,6 +12,8 @@ use crate::loops::wide::{Loop, compiled};
 /// A function of one number, and of a whole number that is the same for all lanes.
 pub(super) trait OfOne: 'static {
     const SLOPE: Slope = Slope::Other;
+    /// Whether it is a function of an angle, which takes less time where all are near.
+    const OF_ANGLE: bool = false;
 
     fn at<R: Real>(x: R, parameter: i32) -> R;
 }
@@ -125,14 +127,14 @@ impl<T: Element, F: OfOne, const N: usize> Loop for One<'_, T, F, N> {
     #[cfg_attr(optimized, inline(always))]
     fn run(self) {
         #[cfg_attr(optimized, inline(always))]
-        fn each<T: Element, F: OfOne, const N: usize>(
+        fn each<T: Element, M: Number<T>, F: OfOne, const N: usize>(
             x: &Row<T>,
             value: &mut Row<T>,
             mut slope: Option<&mut Row<T>>,
             parameter: i32,
         ) {
             for lane in 0..WIDTH {
-                let number = T::Number::of(x.0[lane]);
+                let number = M::of(x.0[lane]);
                 if N == 1
                     && let Some(slope) = &mut slope
                 {
@@ -157,7 +159,11 @@ impl<T: Element, F: OfOne, const N: usize> Loop for One<'_, T, F, N> {
         for (x, values) in places.iter().zip(values.chunks_exact_mut(depth)) {
             for (x, value) in rows_of(rows, *x as usize, depth).iter().zip(values) {
                 let slope = if N == 1 { slopes.next() } else { None };
-                each::<T, F, N>(x, value, slope, parameter);
+                if const { F::OF_ANGLE } && x.are_near() {
+                    each::<T, T::Near, F, N>(x, value, slope, parameter);
+                } else {
+                    each::<T, T::Number, F, N>(x, value, slope, parameter);
+                }
             }
         }
     }

@@ -54,12 +54,16 @@ fn constant<T: Element>(value: T) -> Dual<T::Number, 0> {
 
 /// The functions of one number.
 macro_rules! functions {
-    ($slope:ident: $($name:ident)*) => {$(
+    ($slope:ident: $($name:ident)*) => {
+        functions!($slope, false: $($name)*);
+    };
+    ($slope:ident, $of_angle:literal: $($name:ident)*) => {$(
         fn $name(self) -> Self {
             struct Named;
 
             impl OfOne for Named {
                 const SLOPE: Slope = Slope::$slope;
+                const OF_ANGLE: bool = $of_angle;
 
                 #[cfg_attr(optimized, inline(always))]
                 fn at<R: Real>(x: R, _parameter: i32) -> R {
@@ -270,10 +274,11 @@ macro_rules! functions_of_two {
 
 impl<T: Element> Real for Recorded<T> {
     functions!(Other:
-        exp_m1 ln ln_1p sqrt cbrt recip abs sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh sigmoid
+        exp_m1 ln ln_1p sqrt cbrt recip abs asin acos atan sinh cosh tanh asinh acosh atanh sigmoid
         softplus erf normal_cdf normal_pdf gelu square rsqrt relu silu gelu_tanh
     );
     functions!(Itself: exp);
+    functions!(Other, true: sin cos tan);
     functions!(Zero: signum floor ceil round round_ties_even detach);
     functions_of_two!(powf atan2 hypot max min leaky_relu elu);
 
