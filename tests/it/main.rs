@@ -3,6 +3,7 @@
 #![allow(unreachable_pub, reason = "a test has no public items")]
 
 mod adjoints;
+mod angles;
 mod backward;
 mod batches;
 mod behaviors;

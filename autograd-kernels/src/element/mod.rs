@@ -78,7 +78,7 @@ pub trait Element: NdFloat + Default + std::iter::Sum + sealed::Sealed + 'static
     #[doc(hidden)]
     type Number: Number<Self>;
 
-    /// The element as a number of a size up to [`NEAR`](crate::math::near::NEAR).
+    /// The element as a number whose functions of angles are NaN beyond [`NEAR`](crate::math::near::NEAR).
     #[doc(hidden)]
     type Near: Number<Self>;
 

@@ -39,13 +39,13 @@ impl Number<Self> for f64 {
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Single(pub(crate) f32);
 
-/// A [`Single`] whose functions of angles are right only up to [`NEAR`](crate::math::near::NEAR), where they take half the
+/// A [`Single`] whose functions of angles are NaN beyond [`NEAR`](crate::math::near::NEAR). Up to there they take half the
 /// time and return the same.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct NearSingle(pub(crate) f32);
 
-/// An `f64` whose functions of angles are right only up to [`NEAR`](crate::math::near::NEAR), where they take a third of the
+/// An `f64` whose functions of angles are NaN beyond [`NEAR`](crate::math::near::NEAR). Up to there they take a third of the
 /// time and return the same.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]

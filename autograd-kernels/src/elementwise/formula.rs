@@ -40,6 +40,10 @@ pub trait Formula<const I: usize, const O: usize>: Send + Sync {
     /// Whether it has its derivatives in reverse, as [`Self::pulled_back`].
     const IS_REVERSED: bool = false;
 
+    /// Whether it has the sine, cosine or tangent of a number, and is NaN where that is, with all derivatives that depend on
+    /// it: loops may then take angles for near, and compute again what is NaN.
+    const HAS_ANGLES: bool = false;
+
     /// Whether the inputs are angles, of which the formula has the sine or the cosine: loops may then tell the compiler
     /// that they are not large.
     const OF_ANGLE: bool = false;

@@ -170,6 +170,32 @@ pub(super) trait Sink<T> {
     fn put(&mut self, component: usize, result: usize, at: Place, element: T);
 }
 
+impl<T, S: Sink<T>> Sink<T> for &mut S {
+    #[cfg_attr(optimized, inline(always))]
+    fn put(&mut self, component: usize, result: usize, at: Place, element: T) {
+        (**self).put(component, result, at, element);
+    }
+}
+
+/// A place for the results of work that is done again if one of them is NaN.
+trait Checked<T>: Sink<T> {
+    /// Returns whether a result of a part, all of which were written, is NaN.
+    fn has_nan(&self, part: Part) -> bool;
+}
+
+/// Returns whether one of some elements is NaN.
+///
+/// # Safety
+/// All of them were written.
+#[expect(unsafe_code, reason = "see above")]
+#[cfg_attr(optimized, inline(always))]
+unsafe fn has_nan<T: Element>(elements: &[MaybeUninit<T>]) -> bool {
+    elements.iter().fold(false, |any, element| {
+        // SAFETY: as the caller promises.
+        any | unsafe { element.assume_init() }.is_nan()
+    })
+}
+
 /// Writes an element of a block.
 #[cfg_attr(optimized, inline(always))]
 pub(crate) fn write<T>(block: &mut Block<T>, at: Place, element: T) {
@@ -203,6 +229,27 @@ impl<T, W: Work<T, N>, const N: usize> Sink<T> for OfOne<'_, T, W, N> {
     }
 }
 
+impl<T: Element, W: Work<T, N>, const N: usize> Checked<T> for OfOne<'_, T, W, N> {
+    #[cfg_attr(optimized, inline(always))]
+    fn has_nan(&self, part: Part) -> bool {
+        let mut any = false;
+        each!(result < N => {
+            let Spot { offset, width, .. } = const { &W::SPOTS }[result];
+            let (blocks, width) = match (Self::ARE_WHOLE, offset) {
+                (false, _) => (1, 1),
+                (true, 0) => (width, width),
+                (true, _) => (0, 0),
+            };
+            let blocks = self.0[result..result + blocks].as_flattened();
+            // SAFETY: so many places of each number were written; those of a slice are at its beginning.
+            #[expect(unsafe_code, reason = "see above")]
+            let of_result = unsafe { has_nan(&blocks[..part.padded * width]) };
+            any |= of_result;
+        });
+        any
+    }
+}
+
 /// The slice of results that are the numbers of one item, with a row of `N` for each place.
 struct InPlace<'a, T, const N: usize>(&'a mut [MaybeUninit<T>]);
 
@@ -216,13 +263,24 @@ impl<T, const N: usize> Sink<T> for InPlace<'_, T, N> {
     }
 }
 
+impl<T: Element, const N: usize> Checked<T> for InPlace<'_, T, N> {
+    #[cfg_attr(optimized, inline(always))]
+    fn has_nan(&self, part: Part) -> bool {
+        // SAFETY: there was a row written for each place of the part.
+        #[expect(unsafe_code, reason = "see above")]
+        unsafe {
+            has_nan(&self.0[..part.padded * N])
+        }
+    }
+}
+
 /// Blocks for each component: `N` derivatives with respect to inputs, then `O` with respect to gradients.
 struct Components<T: Copy, D: Order, const N: usize, const O: usize> {
     of_inputs: D::Of<[Block<T>; N]>,
     of_gradients: D::Of<[Block<T>; O]>,
 }
 
-impl<T: Copy, D: Order, const N: usize, const O: usize> Sink<T> for &mut Components<T, D, N, O> {
+impl<T: Copy, D: Order, const N: usize, const O: usize> Sink<T> for Components<T, D, N, O> {
     #[cfg_attr(optimized, inline(always))]
     fn put(&mut self, component: usize, result: usize, at: Place, element: T) {
         let block = if result < N {
@@ -239,7 +297,46 @@ pub(super) trait Work<T, const N: usize> {
     /// Where the results are.
     const SPOTS: [Spot; N];
 
-    fn each(&self, part: Part, sink: impl Sink<T>);
+    /// Whether results are NaN where they depend on an angle that is: see [`Formula::HAS_ANGLES`].
+    const HAS_ANGLES: bool;
+
+    /// Computes the results by numbers of a type.
+    fn each<M: Number<T>>(&self, part: Part, sink: impl Sink<T>);
+}
+
+/// For parts of work, whether angles are taken for near.
+struct Angles {
+    are_near: bool,
+}
+
+impl Angles {
+    /// Parts after which near angles are looked for again.
+    const AGAIN: usize = 8;
+
+    const fn new() -> Self {
+        Self { are_near: true }
+    }
+
+    /// Computes the results of a part. Where there are angles, these are taken for near as long as they are: then each takes
+    /// a third of the time.
+    #[cfg_attr(optimized, inline(always))]
+    fn compute<T: Element, W: Work<T, N>, const N: usize>(
+        &mut self,
+        work: &W,
+        part: Part,
+        mut sink: impl Checked<T>,
+    ) {
+        if const { W::HAS_ANGLES } {
+            if self.are_near || part.start.is_multiple_of(Self::AGAIN * BLOCK) {
+                work.each::<T::Near>(part, &mut sink);
+                self.are_near = !sink.has_nan(part);
+            }
+            if self.are_near {
+                return;
+            }
+        }
+        work.each::<T::Number>(part, sink);
+    }
 }
 
 /// Writes the `N` results of work: those of a single item where they belong, others by a block for each.
@@ -288,10 +385,11 @@ struct Direct<'a, W, const N: usize> {
 impl<T: Element, W: Work<T, N>, const N: usize> LoopInto<MaybeUninit<T>> for Direct<'_, W, N> {
     #[cfg_attr(optimized, inline(always))]
     fn run_into(self, out: &mut [MaybeUninit<T>]) {
+        let mut angles = Angles::new();
         for part in Part::all(self.count) {
             let out = &mut out[part.start * N..][..part.padded * N];
             let start = self.start + part.start;
-            self.work.each(Part { start, ..part }, InPlace::<T, N>(out));
+            angles.compute(self.work, Part { start, ..part }, InPlace::<T, N>(out));
         }
     }
 }
@@ -305,10 +403,11 @@ impl<T: Element, W: Work<T, N>, const N: usize> Loop for OneComponent<'_, '_, T,
         let Self(work, results) = self;
         // Constants in memory: of a copy that a function borrows, the compiler may read the strides in the loop.
         let spots = const { &W::SPOTS };
+        let mut angles = Angles::new();
         for part in Part::all(length(results, spots)) {
             let mut spare = [[MaybeUninit::uninit(); BLOCK]; N];
             part.prefetch(spots, results);
-            work.each(part, OfOne::<_, W, N>(&mut spare, PhantomData));
+            angles.compute(&work, part, OfOne::<_, W, N>(&mut spare, PhantomData));
             let are_whole = OfOne::<T, W, N>::ARE_WHOLE;
             part.copy(&spare, spots, are_whole, results);
         }
@@ -348,7 +447,7 @@ where
                 of_inputs: D::filled([[MaybeUninit::uninit(); BLOCK]; N]),
                 of_gradients: D::filled([[MaybeUninit::uninit(); BLOCK]; O]),
             };
-            work.each(part, &mut blocks);
+            work.each::<T::Number>(part, &mut blocks);
             for component in 0..D::COUNT {
                 let results = &mut results[component * (count + outputs)..];
                 let (to_inputs, to_gradients) = results.split_at_mut(count);
@@ -374,20 +473,21 @@ pub(super) struct ValueWork<'a, T, F, const I: usize, const O: usize> {
 impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize> Work<T, O>
     for ValueWork<'_, T, F, I, O>
 {
+    const HAS_ANGLES: bool = F::HAS_ANGLES;
     const SPOTS: [Spot; O] = spots(F::OUTPUTS, F::OF_PAIRS);
 
     #[cfg_attr(optimized, inline(always))]
-    fn each(&self, part: Part, mut sink: impl Sink<T>) {
+    fn each<M: Number<T>>(&self, part: Part, mut sink: impl Sink<T>) {
         let spots = const { spots::<I>(F::INPUTS, F::OF_PAIRS) };
         let (formula, x) = (self.formula, part.of::<T, I>(self.inputs, spots));
         let entries = formula.entries(part.elements(self.first));
         for at in part.places() {
-            let mut numbers = [Dual::constant(T::Number::from(0.0)); I];
+            let mut numbers = [Dual::constant(M::from(0.0)); I];
             each!(input < I => {
                 // SAFETY: a place of this part.
                 #[expect(unsafe_code, reason = "see above")]
                 let value = unsafe { x[input].of_row(at, spots[input]) };
-                numbers[input] = Dual::<T::Number, 0>::constant(T::Number::of(value));
+                numbers[input] = Dual::<M, 0>::constant(M::of(value));
             });
             let outputs = formula.at(&entries, at, numbers);
             each!(output < O => {
@@ -407,10 +507,11 @@ pub(super) struct TangentWork<'a, T, F, const I: usize, const O: usize> {
 impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize> Work<T, O>
     for TangentWork<'_, T, F, I, O>
 {
+    const HAS_ANGLES: bool = F::HAS_ANGLES;
     const SPOTS: [Spot; O] = spots(F::OUTPUTS, F::OF_PAIRS);
 
     #[cfg_attr(optimized, inline(always))]
-    fn each(&self, part: Part, mut sink: impl Sink<T>) {
+    fn each<M: Number<T>>(&self, part: Part, mut sink: impl Sink<T>) {
         let spots = const { spots::<I>(F::INPUTS, F::OF_PAIRS) };
         let (x, directions) = self.inputs.split_at(self.inputs.len() / 2);
         let (x, directions) = (
@@ -420,7 +521,7 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize> Work<T, O>
         let formula = self.formula;
         let entries = formula.entries(part.elements(self.first));
         for at in part.places() {
-            let mut numbers = [Dual::constant(T::Number::from(0.0)); I];
+            let mut numbers = [Dual::constant(M::from(0.0)); I];
             each!(input < I => {
                 // SAFETY: a place of this part.
                 #[expect(unsafe_code, reason = "see above")]
@@ -430,7 +531,7 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize> Work<T, O>
                         directions[input].of_row(at, spots[input]),
                     )
                 };
-                let (value, direction) = (T::Number::of(value), T::Number::of(direction));
+                let (value, direction) = (M::of(value), M::of(direction));
                 numbers[input] = Dual::along(value, [direction], I > 1);
             });
             let outputs = formula.at(&entries, at, numbers);
@@ -481,10 +582,11 @@ where
     D: Order,
     V: Variables,
 {
+    const HAS_ANGLES: bool = F::HAS_ANGLES;
     const SPOTS: [Spot; N] = part(&spots::<I>(F::INPUTS, F::OF_PAIRS), V::START);
 
     #[cfg_attr(optimized, inline(always))]
-    fn each(&self, part: Part, mut sink: impl Sink<T>) {
+    fn each<M: Number<T>>(&self, part: Part, mut sink: impl Sink<T>) {
         let mut x = D::filled([Input::<T>(&[]); I]);
         let mut gradients = D::filled([Input::<T>(&[]); O]);
         let are_pairs = F::OF_PAIRS;
@@ -498,14 +600,14 @@ where
         }
         let (formula, x, gradients) = (self.formula, x.as_ref(), gradients.as_ref());
         if const { F::IS_REVERSED } {
-            return self.reversed(part, x, gradients, sink);
+            return self.reversed::<M>(part, x, gradients, sink);
         }
         // A derivative along the only direction of the only input is that direction times a slope. The slope has the
         // same factors as the partial derivatives, which are then computed once.
         let is_factor = const { I == 1 && D::COUNT == 2 };
         let entries = formula.entries(part.elements(self.first));
         for at in part.places() {
-            let zero = Dual::<T::Number, N>::constant(T::Number::from(0.0));
+            let zero = Dual::<M, N>::constant(M::from(0.0));
             let mut numbers = [D::filled(zero); I];
             each!(input < I => {
                 let mut components = D::filled(zero);
@@ -513,10 +615,10 @@ where
                     // SAFETY: a place of this part.
                     #[expect(unsafe_code, reason = "see above")]
                     let value = unsafe { x[component][input].of_row(at, of_inputs[input]) };
-                    let value = T::Number::of(value);
+                    let value = M::of(value);
                     components.as_mut()[component] = match V::place(input) {
                         Some(place) if component == 0 => Dual::variable(value, place),
-                        _ if is_factor => Dual::constant(T::Number::from(1.0)),
+                        _ if is_factor => Dual::constant(M::from(1.0)),
                         _ => Dual::constant(value),
                     };
                 });
@@ -528,7 +630,7 @@ where
                     let along = &mut outputs[output].as_mut()[1];
                     // SAFETY: a place of this part.
                     #[expect(unsafe_code, reason = "see above")]
-                    let factor = T::Number::of(unsafe { x[1][0].at(at) });
+                    let factor = M::of(unsafe { x[1][0].at(at) });
                     *along = along.scaled(along.value * factor, factor);
                 });
             }
@@ -538,7 +640,7 @@ where
                     // SAFETY: a place of this part.
                     #[expect(unsafe_code, reason = "see above")]
                     let sum = unsafe {
-                        contracted::<T, D, N, O, ALONE>(
+                        contracted::<T, M, D, N, O, ALONE>(
                             &outputs,
                             (gradients, of_outputs),
                             at,
@@ -570,7 +672,7 @@ where
 {
     /// Computes the partial derivatives in reverse, of inputs and gradients with these components.
     #[cfg_attr(optimized, inline(always))]
-    fn reversed(
+    fn reversed<M: Number<T>>(
         &self,
         part: Part,
         x: &[[Input<'_, T>; I]],
@@ -581,14 +683,14 @@ where
         let of_outputs = const { spots::<O>(F::OUTPUTS, F::OF_PAIRS) };
         let entries = self.formula.entries(part.elements(self.first));
         for at in part.places() {
-            let zero = D::filled(T::Number::from(0.0));
+            let zero = D::filled(M::from(0.0));
             let (mut numbers, mut of_results) = ([zero; I], [zero; O]);
             each!(component < D::COUNT => {
                 each_of_many!(input < I => {
                     // SAFETY: a place of this part.
                     #[expect(unsafe_code, reason = "see above")]
                     let value = unsafe { x[component][input].of_row(at, of_inputs[input]) };
-                    numbers[input].as_mut()[component] = T::Number::of(value);
+                    numbers[input].as_mut()[component] = M::of(value);
                 });
                 if component == 0 || !ALONE {
                     each!(output < O => {
@@ -596,7 +698,7 @@ where
                         #[expect(unsafe_code, reason = "see above")]
                         let value =
                             unsafe { gradients[component][output].of_row(at, of_outputs[output]) };
-                        of_results[output].as_mut()[component] = T::Number::of(value);
+                        of_results[output].as_mut()[component] = M::of(value);
                     });
                 }
             });
@@ -626,13 +728,20 @@ where
 /// The place is one of the part that the gradients were made for.
 #[expect(unsafe_code, reason = "see above")]
 #[cfg_attr(optimized, inline(always))]
-unsafe fn contracted<T: Element, D: Order, const N: usize, const O: usize, const ALONE: bool>(
-    outputs: &[D::Of<Dual<T::Number, N>>; O],
+unsafe fn contracted<
+    T: Element,
+    M: Number<T>,
+    D: Order,
+    const N: usize,
+    const O: usize,
+    const ALONE: bool,
+>(
+    outputs: &[D::Of<Dual<M, N>>; O],
     (gradients, spots): (&[[Input<'_, T>; O]], [Spot; O]),
     at: Place,
     others: usize,
     variable: usize,
-) -> T::Number {
+) -> M {
     let mut terms = Terms::none();
     each!(output < O => {
         each!(of_gradient < if ALONE { 1 } else { D::COUNT } => {
@@ -640,7 +749,7 @@ unsafe fn contracted<T: Element, D: Order, const N: usize, const O: usize, const
                 let slopes = &outputs[output].as_ref()[others ^ of_gradient];
                 // SAFETY: as the caller promises.
                 let gradient = unsafe { gradients[of_gradient][output].of_row(at, spots[output]) };
-                let gradient = T::Number::of(gradient);
+                let gradient = M::of(gradient);
                 let product = gradient * slopes.signed(variable);
                 // The direction may be missing for some inputs: then no slope makes NaN of it.
                 let vanishes = of_gradient > 0 && gradient == 0.0;

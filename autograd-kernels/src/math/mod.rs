@@ -30,8 +30,8 @@ mod trigonometric;
 
 use crate::element::{Any, Element, Family};
 
-/// Functions of angles that are right only up to [`NEAR`](near::NEAR), where they take a third of the time and return
-/// the same.
+/// Functions of angles that are NaN beyond [`NEAR`](near::NEAR). Up to there they take a third of the time and return the
+/// same.
 pub(crate) mod near {
     pub(crate) use super::quarter_turns::NEAR;
     pub(crate) use super::trigonometric::double_near as double;

@@ -56,7 +56,7 @@ macro_rules! double {
 }
 
 double! { double, super::quarter_turns::double::reduced, finite }
-double! { double_near, super::quarter_turns::double::near, unchanged }
+double! { double_near, super::quarter_turns::double::near, near }
 
 const SIGN: u64 = 1 << 63;
 
@@ -82,39 +82,59 @@ fn finite(x: f64, result: f64) -> f64 {
     }
 }
 
-/// Returns the result for a near x, which is finite.
+/// Returns the result for a near x, else NaN.
 #[cfg_attr(optimized, inline(always))]
-fn unchanged(_: f64, result: f64) -> f64 {
-    result
+fn near(x: f64, result: f64) -> f64 {
+    if x.abs() <= quarter_turns::NEAR {
+        result
+    } else {
+        f64::NAN
+    }
 }
 
 macro_rules! single {
-    ($module:ident, $sine_of:ident, $tangent_of:ident) => {
+    ($module:ident, $sine_of:ident, $tangent_of:ident, $checked:ident) => {
         pub(in super::super) mod $module {
             use super::super::quarter_turns::single::{$sine_of, $tangent_of};
-            use super::{sine, tangent};
+            use super::{sine, tangent, $checked as checked};
 
             #[cfg_attr(optimized, inline(always))]
             pub(crate) fn sin(x: f32) -> f32 {
-                sine($sine_of::<false>(x))
+                checked(x, sine($sine_of::<false>(x)))
             }
 
             #[cfg_attr(optimized, inline(always))]
             pub(crate) fn cos(x: f32) -> f32 {
-                sine($sine_of::<true>(x))
+                checked(x, sine($sine_of::<true>(x)))
             }
 
             #[cfg_attr(optimized, inline(always))]
             pub(crate) fn tan(x: f32) -> f32 {
                 let (n, turns) = $tangent_of(x);
-                tangent(n, turns)
+                checked(x, tangent(n, turns))
             }
         }
     };
 }
 
-single! { single, sine_of, tangent_of }
-single! { single_near, near_sine_of, near_tangent_of }
+single! { single, sine_of, tangent_of, unchanged }
+single! { single_near, near_sine_of, near_tangent_of, near_single }
+
+/// Returns the result for any x.
+#[cfg_attr(optimized, inline(always))]
+fn unchanged(_: f32, result: f32) -> f32 {
+    result
+}
+
+/// [`near`], of single precision.
+#[cfg_attr(optimized, inline(always))]
+fn near_single(x: f32, result: f32) -> f32 {
+    if f64::from(x.abs()) <= quarter_turns::NEAR {
+        result
+    } else {
+        f32::NAN
+    }
+}
 
 /// Returns the sine of at most half a half turn.
 #[cfg_attr(optimized, inline(always))]

@@ -263,6 +263,11 @@ pub(super) fn loops(
     let weights = pairs::weights(definition, elementwise, p);
     let sides = pairs::sides_of_formula(elementwise, p);
     let of_loops = of_loops(elementwise, p);
+    let has_angles = elementwise.has_angles.then(|| {
+        quote!(
+            const HAS_ANGLES: ::core::primitive::bool = true;
+        )
+    });
     let in_reverse = elementwise
         .reversed
         .as_ref()
@@ -278,6 +283,7 @@ pub(super) fn loops(
             #lists_of_items
             #sides
             #of_loops
+            #has_angles
 
             #inline
             fn at<#real: #p::Real>(

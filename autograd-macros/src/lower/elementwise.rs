@@ -5,6 +5,7 @@ use proc_macro2::{Group, TokenStream};
 use quote::{ToTokens as _, format_ident, quote};
 use syn::{FnArg, GenericParam, Generics, Ident, Pat, PatType, ReturnType, Type, parse_quote};
 
+use super::angles::has_angles;
 use super::budget::{is_small, is_small_in_reverse};
 use super::reversed::reversed;
 use super::unrolled::unrolled;
@@ -44,6 +45,7 @@ pub(crate) fn block(
         elementwise.style = style(&free.body.stream(), &elementwise);
     }
     write_out(&mut free.body, &mut elementwise);
+    elementwise.has_angles = has_angles(&free.body.stream(), &elementwise);
     if compiler::optimizes() {
         free.body = closures::inlined(free.body);
     }

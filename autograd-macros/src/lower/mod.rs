@@ -1,6 +1,7 @@
 //! Rewrites the other forms of a definition into the block that they stand for; the rules then look at that.
 //!
 //! - [`short`]: the short form, a free function with an expression for each gradient.
+//! - [`angles`]: which formulas of angles are NaN where an angle is.
 //! - [`budget`]: which formulas may become longer.
 //! - [`closures`]: the closures of a formula, which are made part of its loop.
 //! - [`elementwise`]: a formula, which becomes the short form of a function on arrays.
@@ -13,6 +14,7 @@
 //! Nothing is judged here. Only this stage rewrites syntax.
 
 pub(crate) mod adjoint;
+mod angles;
 mod budget;
 pub(crate) mod closures;
 pub(crate) mod elementwise;

@@ -162,6 +162,7 @@ pub(super) mod tests {
             constants: Constants::default(),
             functions: Vec::new(),
             style: Style::WrittenOut,
+            has_angles: false,
             reversed: None,
         }
     }

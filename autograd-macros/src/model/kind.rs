@@ -67,6 +67,8 @@ pub(crate) struct Elementwise {
     /// The functions of numbers that it calls, as far as they are beside it.
     pub(crate) functions: Vec<Beside>,
     pub(crate) style: Style,
+    /// Whether it has angles, and is NaN where one of them is.
+    pub(crate) has_angles: bool,
     /// Its derivatives in reverse, if it has them.
     pub(crate) reversed: Option<Reversed>,
 }

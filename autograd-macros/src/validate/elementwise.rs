@@ -234,6 +234,7 @@ pub(super) fn read(
         constants: Constants::default(),
         functions: Vec::new(),
         style: Style::WrittenOut,
+        has_angles: false,
         reversed: None,
     })
 }
