@@ -87,6 +87,21 @@ fn clipped<T: Real>(x: T, y: T) -> T {
     x.sin().max(0.25) * if x.cos() > 0.1 { y } else { -y }
 }
 
+mod apart {
+    use pullback::prelude::*;
+
+    pub fn positive<T: Real>(x: T) -> T {
+        if x > 0.0 { x } else { T::from(0.0) }
+    }
+}
+
+/// A function that chooses, by another name.
+#[custom_function(elementwise)]
+fn renamed<T: Real>(x: T, y: T) -> T {
+    let f = apart::positive;
+    f(x.sin()) * y
+}
+
 /// Two outputs, of which one has no angle in it.
 #[custom_function(elementwise, outputs(wave, product))]
 fn beside<T: Real>(x: T, y: T) -> (T, T) {
@@ -101,6 +116,8 @@ fn formulas_of_angles_see_large_ones() {
     check::<f32>("fused", fused);
     check::<f64>("clipped", clipped);
     check::<f32>("clipped", clipped);
+    check::<f64>("renamed", renamed);
+    check::<f32>("renamed", renamed);
     check::<f64>("beside", |x, y| beside(x, y).0);
     check::<f32>("beside", |x, y| beside(x, y).0);
     check::<f64>("rows", turned);

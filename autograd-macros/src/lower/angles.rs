@@ -3,13 +3,14 @@
 //! The sine of a large angle takes three times as long as that of a near one, and a loop over vectors computes both for
 //! each element. Loops therefore take the angles of such a formula for near first, where the sine of a large one is NaN,
 //! and compute again what became NaN. Nothing may hide it: no comparison, and no function that is a number for NaN, or
-//! whose derivative is.
+//! whose derivative is. A function by another name, `let f = clipped;`, or an operator of another type may be one.
 
-use proc_macro2::{Spacing, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 
+use super::closures::{begins_closure, is_keyword};
 use super::written_out::{METHODS, QUESTIONS};
 use crate::model::{Elementwise, Style};
-use crate::spell::{for_each_word, has_word};
+use crate::spell::{for_each_word, group, has_word, is_mark, is_word};
 
 /// The functions of angles.
 const OF_ANGLES: [&str; 3] = ["sin", "cos", "tan"];
@@ -57,7 +58,59 @@ fn keeps_nan(body: TokenStream) -> bool {
     for_each_word(body.clone(), &mut |word| {
         keeps &= !others.iter().any(|other| word == other);
     });
-    keeps && !has_comparisons(body)
+    keeps && !has_comparisons(body.clone()) && calls_only_closures(&body)
+}
+
+/// Returns whether the names that are called, other than methods and functions of types, are those of closures of the body
+/// and of nothing else, and whether no other type is made.
+fn calls_only_closures(body: &TokenStream) -> bool {
+    let (mut called, mut keeps) = (Vec::new(), true);
+    for_each_place(body.clone(), &mut |tokens, place| {
+        let (token, next) = (&tokens[place], tokens.get(place + 1));
+        let next = |delimiter| next.is_some_and(|next| group(next, delimiter).is_some());
+        let is_called = next(Delimiter::Parenthesis);
+        match token {
+            // `(f)(x)`
+            TokenTree::Group(_) => keeps &= !is_called,
+            TokenTree::Ident(word) if is_keyword(word) => {}
+            TokenTree::Ident(word) => {
+                let text = word.to_string();
+                let is_type = text.starts_with(char::is_uppercase);
+                keeps &= !(is_type && is_called || next(Delimiter::Brace));
+                let before = place.checked_sub(1).map(|before| &tokens[before]);
+                let is_of =
+                    before.is_some_and(|before| is_mark(before, '.') || is_mark(before, ':'));
+                if is_called && !is_of {
+                    called.push(text);
+                }
+            }
+            _ => {}
+        }
+    });
+    for_each_place(body.clone(), &mut |tokens, place| {
+        if called.iter().any(|name| is_word(&tokens[place], name)) {
+            keeps &= match &tokens[place + 1..] {
+                [next, ..] if group(next, Delimiter::Parenthesis).is_some() => true,
+                [equal, value @ ..] => {
+                    let is_bound = place > 0 && is_word(&tokens[place - 1], "let");
+                    is_bound && is_mark(equal, '=') && begins_closure(value)
+                }
+                _ => false,
+            };
+        }
+    });
+    keeps
+}
+
+/// Calls `look` with the tokens of each group and the place of each of them.
+fn for_each_place(tokens: TokenStream, look: &mut dyn FnMut(&[TokenTree], usize)) {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    for (place, token) in tokens.iter().enumerate() {
+        look(&tokens, place);
+        if let TokenTree::Group(inner) = token {
+            for_each_place(inner.stream(), look);
+        }
+    }
 }
 
 /// Returns whether there are marks of comparisons, or of types and macros, which are not told apart.
@@ -95,6 +148,7 @@ mod tests {
             quote!((x * width).cos() * (-x.square()).exp()),
             quote!(let (sin, cos) = (x.sin(), x.cos()); [x * cos, x * sin]),
             quote!(let f = |x: T| x.tan().powi(2); f(x) + T::from(width.sqrt())),
+            quote!(let f = move |[a, b]: [T; 2]| { a * b.sin() }; return (f([x, f([x, x])]))),
             quote!(T::sin(x) * std::f64::consts::PI),
         ] {
             assert!(has(&body), "{body}");
@@ -115,6 +169,14 @@ mod tests {
             quote!(wrapped!(x.sin())),
             quote!(x.sin().powf(2.0)),
             quote!(PartialOrd::lt(&x.sin(), &x)),
+            quote!(let f = clipped; f(x.sin())),
+            quote!(let f = |x: T| x; let f = clipped; f(x.sin())),
+            quote!(let (f, g) = (clipped, 2.0); f(x.sin()) * g),
+            quote!(let of = |f, x| f(x); of(clipped, x.sin())),
+            quote!((clipped)(x.sin())),
+            quote!([clipped][0](x.sin())),
+            quote!(Clipped(x.sin()).square()),
+            quote!(Clipped { x: x.sin() }.square()),
         ] {
             assert!(!has(&body), "{body}");
         }

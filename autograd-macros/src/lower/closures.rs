@@ -111,7 +111,7 @@ fn of_arguments(tokens: TokenStream) -> TokenStream {
 }
 
 /// Returns whether an expression that begins here is a closure.
-fn begins_closure(tokens: &[TokenTree]) -> bool {
+pub(super) fn begins_closure(tokens: &[TokenTree]) -> bool {
     match tokens {
         [first, second, ..] if is_word(first, "move") => is_mark(second, '|'),
         [first, ..] => is_mark(first, '|'),
