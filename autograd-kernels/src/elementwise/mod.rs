@@ -54,6 +54,7 @@ pub(crate) mod formula;
 pub(crate) mod groups;
 mod interleaved;
 mod item;
+mod near;
 pub(crate) mod order;
 mod pairs;
 pub(crate) mod recorded;

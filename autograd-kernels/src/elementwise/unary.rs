@@ -13,6 +13,7 @@ use super::dual::Dual;
 use super::entries::Place;
 use super::evaluation::BLOCK;
 use super::formula::Formula;
+use super::near::are_near;
 use crate::element::number::Number;
 use crate::element::{Element, Family, of_type};
 use crate::loops::broadcast::{by_rows, repeated, row_block};
@@ -20,7 +21,6 @@ use crate::loops::map::filled;
 use crate::loops::prefetch::{by_pages, prefetch_page};
 use crate::loops::row_major::{in_row_major, row_major};
 use crate::loops::wide::{Loop, SHORT, map_here, widest, zip_here, zip_in_place_here};
-use crate::math::near::NEAR;
 use crate::parallel::{split_mut, worth};
 
 /// The loops of a formula of one number, for one element type.
@@ -104,8 +104,7 @@ struct AreNear<'a, T>(&'a [T], &'a mut bool);
 impl<T: Element> Loop for AreNear<'_, T> {
     #[cfg_attr(optimized, inline(always))]
     fn run(self) {
-        let near = T::from_f64(NEAR);
-        *self.1 = self.0.iter().fold(true, |all, x| all & (x.abs() <= near));
+        *self.1 = are_near(self.0);
     }
 }
 

@@ -10,6 +10,7 @@ use std::f64::consts::{FRAC_PI_2, PI};
 
 use super::polynomial::polynomial;
 use super::quarter_turns;
+use crate::element::Element;
 
 macro_rules! double {
     ($module:ident, $reduced:path, $checked:ident) => {
@@ -84,11 +85,11 @@ fn finite(x: f64, result: f64) -> f64 {
 
 /// Returns the result for a near x, else NaN.
 #[cfg_attr(optimized, inline(always))]
-fn near(x: f64, result: f64) -> f64 {
-    if x.abs() <= quarter_turns::NEAR {
+fn near<T: Element>(x: T, result: T) -> T {
+    if x.abs() <= T::from_f64(quarter_turns::NEAR) {
         result
     } else {
-        f64::NAN
+        T::nan()
     }
 }
 
@@ -118,22 +119,12 @@ macro_rules! single {
 }
 
 single! { single, sine_of, tangent_of, unchanged }
-single! { single_near, near_sine_of, near_tangent_of, near_single }
+single! { single_near, near_sine_of, near_tangent_of, near }
 
 /// Returns the result for any x.
 #[cfg_attr(optimized, inline(always))]
 fn unchanged(_: f32, result: f32) -> f32 {
     result
-}
-
-/// [`near`], of single precision.
-#[cfg_attr(optimized, inline(always))]
-fn near_single(x: f32, result: f32) -> f32 {
-    if f64::from(x.abs()) <= quarter_turns::NEAR {
-        result
-    } else {
-        f32::NAN
-    }
 }
 
 /// Returns the sine of at most half a half turn.

@@ -7,6 +7,7 @@ use crate::element::Element;
 use crate::element::number::Number;
 use crate::element::real::Real;
 use crate::elementwise::dual::Dual;
+use crate::elementwise::near::are_near;
 use crate::loops::wide::{Loop, compiled};
 
 /// A function of one number, and of a whole number that is the same for all lanes.
@@ -159,7 +160,7 @@ impl<T: Element, F: OfOne, const N: usize> Loop for One<'_, T, F, N> {
         for (x, values) in places.iter().zip(values.chunks_exact_mut(depth)) {
             for (x, value) in rows_of(rows, *x as usize, depth).iter().zip(values) {
                 let slope = if N == 1 { slopes.next() } else { None };
-                if const { F::OF_ANGLE } && x.are_near() {
+                if const { F::OF_ANGLE } && are_near(&x.0) {
                     each::<T, T::Near, F, N>(x, value, slope, parameter);
                 } else {
                     each::<T, T::Number, F, N>(x, value, slope, parameter);

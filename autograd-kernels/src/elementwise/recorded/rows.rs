@@ -2,7 +2,6 @@
 
 use super::depth::DEEPEST;
 use crate::element::Element;
-use crate::math::near::NEAR;
 
 /// The lanes of a row: so few that a formula of few lanes computes few in vain.
 pub(crate) const WIDTH: usize = 32;
@@ -22,15 +21,6 @@ impl<T: Element> Row<T> {
             sums[lane] += terms.0[lane];
         }
         self.0 = sums;
-    }
-}
-
-impl<T: Element> Row<T> {
-    /// Returns whether all lanes are [near](NEAR) angles.
-    #[cfg_attr(optimized, inline(always))]
-    pub(super) fn are_near(&self) -> bool {
-        let near = T::from_f64(NEAR);
-        self.0.iter().fold(true, |all, x| all & (x.abs() <= near))
     }
 }
 
