@@ -82,7 +82,9 @@ macro_rules! arcs {
                 let are_infinite = x.abs() == $float::INFINITY && y.abs() == $float::INFINITY;
                 let a = if are_infinite { 1.0 } else { x.abs() * scale };
                 let b = if are_infinite { 1.0 } else { y.abs() * scale };
-                let is_left = x.is_sign_negative();
+                // The sign of x, by numbers: as a comparison of bits it takes a register of ones, which processors make from
+                // what the register had before, the last result; then no two results are computed at the same time.
+                let is_left = (1.0 as $float).copysign(x) < 0.0;
                 let (mut above, mut below) = (b, a);
                 let mut angle = if is_left { HALF } else { (0.0, 0.0) };
                 if b > BOUNDS[0] * a {
