@@ -4,7 +4,7 @@
 //! until a procedural macro returns it: the compiler then computes `scale * $sum` as `scale * x + y`. So it is opened, or
 //! becomes one in parentheses.
 
-use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Spacing, TokenStream, TokenTree};
 use syn::Expr;
 
 use crate::spell::{is_mark, is_word};
@@ -16,6 +16,8 @@ enum Part {
     Item,
     /// The members of a block.
     Members,
+    /// What is in parentheses: arguments, or an expression.
+    Arguments,
     Other,
 }
 
@@ -32,7 +34,8 @@ pub(crate) fn opened_item(item: TokenStream) -> TokenStream {
 fn opened_in(tokens: TokenStream, part: Part) -> TokenStream {
     let mut is_block = false;
     let mut opened: Vec<TokenTree> = Vec::new();
-    for token in tokens {
+    let mut tokens = tokens.into_iter().peekable();
+    while let Some(token) = tokens.next() {
         is_block |= is_word(&token, "impl");
         let TokenTree::Group(group) = token else {
             opened.push(token);
@@ -42,12 +45,17 @@ fn opened_in(tokens: TokenStream, part: Part) -> TokenStream {
         let within = match (group.delimiter(), part) {
             (Delimiter::None, part) => part,
             (Delimiter::Brace, Part::Item) if is_block => Part::Members,
+            (Delimiter::Parenthesis, _) => Part::Arguments,
             _ => Part::Other,
         };
         let inner = opened_in(group.stream(), within);
         let delimiter = match group.delimiter() {
+            Delimiter::None if stands_alone(&opened, tokens.peek(), part) => {
+                opened.extend(inner);
+                continue;
+            }
             Delimiter::None if falls_apart(&inner) => Delimiter::Parenthesis,
-            Delimiter::None if part != Part::Other || is_whole(&inner) => {
+            Delimiter::None if matches!(part, Part::Item | Part::Members) || is_whole(&inner) => {
                 opened.extend(inner);
                 continue;
             }
@@ -59,6 +67,22 @@ fn opened_in(tokens: TokenStream, part: Part) -> TokenStream {
         opened.push(TokenTree::Group(own));
     }
     opened.into_iter().collect()
+}
+
+/// Returns whether no operator can take apart what is between these tokens and the next: an argument, or the value of
+/// `let f = …;`. Either is looked at for a closure.
+fn stands_alone(before: &[TokenTree], next: Option<&TokenTree>, part: Part) -> bool {
+    let is_argument = part == Part::Arguments
+        && before.last().is_none_or(|token| is_mark(token, ','))
+        && next.is_none_or(|token| is_mark(token, ','));
+    let is_value = match before {
+        [.., TokenTree::Punct(first), equal] if is_mark(equal, '=') => {
+            first.spacing() == Spacing::Alone
+        }
+        [.., equal] => is_mark(equal, '='),
+        [] => false,
+    };
+    is_argument || is_value && next.is_some_and(|next| is_mark(next, ';'))
 }
 
 /// Returns whether tokens are an expression that operators beside it would take apart.
@@ -91,5 +115,44 @@ fn is_whole(tokens: &TokenStream) -> bool {
         [TokenTree::Literal(_)] => true,
         [TokenTree::Group(group)] => group.delimiter() == Delimiter::Brace,
         trees => trees.iter().all(is_of_path),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use quote::quote;
+
+    use super::*;
+
+    /// Returns what a macro passes on as a fragment.
+    fn fragment(tokens: TokenStream) -> TokenTree {
+        Group::new(Delimiter::None, tokens).into()
+    }
+
+    #[test]
+    fn fragments_keep_together_without_parentheses_where_nothing_takes_them_apart() {
+        let closure = fragment(quote!(|x| x + 1));
+        let sum = fragment(quote!(x + y));
+        let cases = [
+            (
+                quote!(let f = #closure; f(x)),
+                quote!(let f = |x| x + 1; f(x)),
+            ),
+            (quote!(let s: T = #sum; s), quote!(let s: T = x + y; s)),
+            (quote!(s = #sum * 2;), quote!(s = (x + y) * 2;)),
+            (
+                quote!(let same = x == #sum; let less = x <= #closure;),
+                quote!(let same = x == (x + y); let less = x <= (|x| x + 1);),
+            ),
+            (quote!(s -= #sum;), quote!(s -= (x + y);)),
+            (
+                quote!(f(#closure, #sum, 2 * #sum, [#sum])),
+                quote!(f(|x| x + 1, x + y, 2 * (x + y), [(x + y)])),
+            ),
+            (quote!((#closure)(x)), quote!((|x| x + 1)(x))),
+        ];
+        for (passed_on, expected) in cases {
+            assert_eq!(opened(passed_on).to_string(), expected.to_string());
+        }
     }
 }
