@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use pullback::ndarray::{Array1, Array2, Axis};
+use pullback::ndarray::{Array1, Array2, Axis, s};
 use pullback::prelude::*;
 
 /// In the fastest caches, so that loops are measured, and not memory.
@@ -41,6 +41,20 @@ fn swirl<T: Real>(x: [T; 2], y: [T; 2]) -> [T; 2] {
     let angle = (y[0].square() + y[1].square()).sqrt();
     let (sin, cos) = (angle.sin(), angle.cos());
     [x[0] * cos - x[1] * sin, x[0] * sin + x[1] * cos]
+}
+
+/// A pendulum that is driven, step after step.
+#[custom_function(scan, outputs(last, path))]
+fn pendulum<T: Real>(#[state] state: [T; 2], #[step] force: T) -> ([T; 2], T) {
+    let speed = state[1] + (force - state[0].sin()) * 0.01;
+    let angle = state[0] + speed * 0.01;
+    ([angle, speed], angle)
+}
+
+/// Oscillators that pull each other.
+#[custom_function(pairs)]
+fn coupling<T: Real>(#[row] x: T, #[column] y: T) -> T {
+    (y - x).sin()
 }
 
 type Function<T> = (
@@ -82,6 +96,20 @@ fn functions<T: Element>() -> Vec<Function<T>> {
                 swirl(&rows(x), &rows(y)).reshape((ROWS, COLUMNS))
             }),
         ),
+        (
+            "pendulum",
+            Box::new(|x, y| {
+                let states = y.slice(s![..2, ..]).t();
+                pendulum(&states, x).1
+            }),
+        ),
+        (
+            "coupling",
+            Box::new(|x, y| {
+                let (rows, columns) = (x.slice(s![.., 0]), y.slice(s![0, ..]));
+                coupling(&rows, &columns).reshape((ROWS, 1))
+            }),
+        ),
     ]
 }
 
@@ -92,7 +120,6 @@ fn run<T: Element>() {
         Tensor::from(numbers).set_requires_grad(true)
     };
     let (x, y) = (leaf(0.1, 2.0), leaf(1.9, 0.4));
-    let seed = Array2::from_elem((ROWS, COLUMNS), T::from_f64(1.5));
     for (name, function) in functions::<T>() {
         let (mut forward, mut backward) = (f64::MAX, f64::MAX);
         for _ in 0..RUNS {
@@ -100,7 +127,7 @@ fn run<T: Element>() {
             let start = Instant::now();
             let output = function(&x, &y);
             forward = forward.min(start.elapsed().as_secs_f64());
-            let seed = seed.clone();
+            let seed = Array2::from_elem(output.view().dim(), T::from_f64(1.5));
             let start = Instant::now();
             output.backward_with(seed).expect("a gradient");
             backward = backward.min(start.elapsed().as_secs_f64());

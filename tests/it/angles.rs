@@ -3,7 +3,7 @@
 
 use std::f64::consts::TAU;
 
-use pullback::ndarray::{Array1, Array2, Axis};
+use pullback::ndarray::{Array1, Array2, Axis, s};
 use pullback::prelude::*;
 
 /// Three blocks, and some elements over.
@@ -122,6 +122,54 @@ fn formulas_of_angles_see_large_ones() {
     check::<f32>("beside", |x, y| beside(x, y).0);
     check::<f64>("rows", turned);
     check::<f32>("rows", turned);
+    // Gradients have derivatives, too.
+    check::<f64>("squared", |x, y| fused(x, y).square());
+    check::<f32>("squared", |x, y| fused(x, y).square());
+}
+
+/// A state that is an angle, and steps that are angles.
+#[custom_function(scan, outputs(last_angle, last, read))]
+fn driven<T: Real>(#[state] angle: T, #[state] v: T, #[step] x: T, y: T) -> (T, T, T) {
+    let v = 0.5 * v + angle.sin() * y;
+    (angle, v, v * x.cos())
+}
+
+/// Some steps of which the second has the angles.
+fn of_steps<T: Element>(x: &Tensor1<T>, y: &Tensor1<T>) -> Tensor1<T> {
+    let row = |x: &Tensor1<T>| x.reshape((1, LENGTH));
+    let steps = [row(y), row(x), row(y), row(y)];
+    let steps = Tensor2::concat(Axis(0), &steps.each_ref());
+    let (_, last, read) = driven(x, y, &steps, y);
+    last + read.sum_axis(Axis(0))
+}
+
+/// Of one lane.
+fn of_one_lane<T: Element>(x: &Tensor1<T>, y: &Tensor1<T>) -> Tensor1<T> {
+    let [first, second] = [x, y].map(|x| x.slice(s![..1]));
+    let (_, last, read) = driven(&first, &second, &x.reshape((LENGTH, 1)), &second);
+    read.reshape(LENGTH) + last
+}
+
+#[custom_function(pairs)]
+fn rows_of_angles<T: Real>(#[row] x: T, #[column] y: T) -> T {
+    x.sin() * y
+}
+
+#[custom_function(pairs)]
+fn columns_of_angles<T: Real>(#[row] y: T, #[column] x: T) -> T {
+    (x + 0.5).cos() * y
+}
+
+#[test]
+fn steps_and_pairs_of_angles_see_large_ones() {
+    check::<f64>("steps", of_steps);
+    check::<f32>("steps", of_steps);
+    check::<f64>("one lane", of_one_lane);
+    check::<f32>("one lane", of_one_lane);
+    check::<f64>("rows of pairs", rows_of_angles);
+    check::<f32>("rows of pairs", rows_of_angles);
+    check::<f64>("columns of pairs", |x, y| columns_of_angles(y, x));
+    check::<f32>("columns of pairs", |x, y| columns_of_angles(y, x));
 }
 
 #[custom_function(elementwise)]

@@ -42,6 +42,7 @@
     reason = "a loop is vector code only if all of its body is in it, without the branches of zipped iterators"
 )]
 
+pub(crate) mod angles;
 mod blocks;
 pub(crate) mod dual;
 pub(crate) mod each;
@@ -54,7 +55,6 @@ pub(crate) mod formula;
 pub(crate) mod groups;
 mod interleaved;
 mod item;
-mod near;
 pub(crate) mod order;
 mod pairs;
 pub(crate) mod recorded;

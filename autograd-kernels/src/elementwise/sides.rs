@@ -29,12 +29,12 @@ pub(super) trait Results<T: Element, F, const I: usize, const O: usize, const N:
     /// What the results have a sum for.
     const SIDES: [Side; N];
 
-    fn at(
+    fn at<M: Number<T>>(
         formula: &F,
         entries: &F::Entries,
-        inputs: [T::Number; I],
-        gradients: [T::Number; O],
-    ) -> [T::Number; N]
+        inputs: [M; I],
+        gradients: [M; O],
+    ) -> [M; N]
     where
         F: Formula<I, O>;
 }
@@ -48,21 +48,21 @@ impl<T: Element, F, const I: usize, const O: usize> Results<T, F, I, O, O> for O
     const SIDES: [Side; O] = [Side::Row; O];
 
     #[cfg_attr(optimized, inline(always))]
-    fn at(
+    fn at<M: Number<T>>(
         formula: &F,
         entries: &F::Entries,
-        inputs: [T::Number; I],
-        _gradients: [T::Number; O],
-    ) -> [T::Number; O]
+        inputs: [M; I],
+        _gradients: [M; O],
+    ) -> [M; O]
     where
         F: Formula<I, O>,
     {
-        let mut numbers = [Dual::<T::Number, 0>::constant(T::Number::from(0.0)); I];
+        let mut numbers = [Dual::<M, 0>::constant(M::from(0.0)); I];
         each!(input < I => {
             numbers[input] = Dual::constant(inputs[input]);
         });
         let results = formula.at(entries, Place(0), numbers);
-        let mut outputs = [T::Number::from(0.0); O];
+        let mut outputs = [M::from(0.0); O];
         each!(output < O => {
             outputs[output] = results[output].value;
         });
@@ -92,15 +92,15 @@ impl<T: Element, F: Formula<I, O>, V: Variables, const I: usize, const O: usize,
     };
 
     #[cfg_attr(optimized, inline(always))]
-    fn at(
+    fn at<M: Number<T>>(
         formula: &F,
         entries: &F::Entries,
-        inputs: [T::Number; I],
-        gradients: [T::Number; O],
-    ) -> [T::Number; N] {
-        let mut partials = [T::Number::from(0.0); N];
+        inputs: [M; I],
+        gradients: [M; O],
+    ) -> [M; N] {
+        let mut partials = [M::from(0.0); N];
         if const { F::IS_REVERSED } {
-            let zero = T::Number::from(0.0);
+            let zero = M::from(0.0);
             let (mut numbers, mut of_outputs) = ([[zero]; I], [[zero]; O]);
             each!(input < I => {
                 numbers[input] = [inputs[input]];
@@ -115,7 +115,7 @@ impl<T: Element, F: Formula<I, O>, V: Variables, const I: usize, const O: usize,
             });
             return partials;
         }
-        let mut numbers = [Dual::<T::Number, N>::constant(T::Number::from(0.0)); I];
+        let mut numbers = [Dual::<M, N>::constant(M::from(0.0)); I];
         each!(input < I => {
             numbers[input] = match V::place(input) {
                 Some(place) => Dual::variable(inputs[input], place),
@@ -172,8 +172,25 @@ where
     K: Results<T, F, I, O, N>,
 {
     #[cfg_attr(optimized, inline(always))]
-    fn run(self) {
-        let Self { formula, tile, .. } = self;
+    fn run(mut self) {
+        if const { F::HAS_ANGLES } && self.add::<T::Near, true>() {
+            return;
+        }
+        self.add::<T::Number, false>();
+    }
+}
+
+impl<T, F, K, const I: usize, const O: usize, const N: usize> TileLoop<'_, '_, T, F, K, I, O, N>
+where
+    T: Element,
+    F: Formula<I, O>,
+    K: Results<T, F, I, O, N>,
+{
+    /// Adds the results, by numbers of a type. If it `ENDS_AT_NAN`, it returns `false` after a row with one, and has added
+    /// nothing to the sums of columns.
+    #[cfg_attr(optimized, inline(always))]
+    fn add<M: Number<T>, const ENDS_AT_NAN: bool>(&mut self) -> bool {
+        let (formula, tile) = (self.formula, &mut self.tile);
         let entries = formula.entries(Elements { first: 0, count: 1 });
         let sides = const { of_numbers::<_, I>(F::INPUTS, F::SIDES, Side::All) };
         let padded = tile.columns.div_ceil(LANES) * LANES;
@@ -196,10 +213,10 @@ where
                     numbers[input] = of_row(input, row);
                 }
             });
-            let mut gradients = [T::Number::from(0.0); O];
+            let mut gradients = [M::from(0.0); O];
             if K::OF_GRADIENTS {
                 each!(output < O => {
-                    gradients[output] = T::Number::of(of_row(I + output, row));
+                    gradients[output] = M::of(of_row(I + output, row));
                 });
             }
             let mut of_rows = [Sums([T::zero(); WIDTH]); N];
@@ -209,9 +226,9 @@ where
             loop {
                 for at in 0..(padded - start).min(WIDTH) {
                     let column = start + at;
-                    let mut x = [T::Number::from(0.0); I];
+                    let mut x = [M::from(0.0); I];
                     each!(input < I => {
-                        x[input] = T::Number::of(if sides[input] == Side::Column {
+                        x[input] = M::of(if sides[input] == Side::Column {
                             // SAFETY: a column of the tile, for each of which there is an element.
                             #[expect(unsafe_code, reason = "a check would make the last ones run one by one")]
                             unsafe {
@@ -249,6 +266,9 @@ where
                     break;
                 }
             }
+            if ENDS_AT_NAN && Self::have_nan(&of_rows, &of_columns, tile.columns) {
+                return false;
+            }
             each!(result < N => {
                 let sums = &mut tile.sums[K::START + result];
                 if K::SIDES[result] != Side::Column && !sums.is_empty() {
@@ -266,5 +286,28 @@ where
                 }
             }
         });
+        true
+    }
+
+    /// Returns whether the sums of a row, or those of so many columns, have a NaN.
+    #[cfg_attr(optimized, inline(always))]
+    fn have_nan(
+        of_rows: &[Sums<T, WIDTH>; N],
+        of_columns: &[Sums<T, TILE>; N],
+        columns: usize,
+    ) -> bool {
+        let mut any = false;
+        each!(result < N => {
+            if K::SIDES[result] == Side::Column {
+                for column in 0..columns {
+                    any |= of_columns[result].0[column].is_nan();
+                }
+            } else {
+                for at in 0..WIDTH {
+                    any |= of_rows[result].0[at].is_nan();
+                }
+            }
+        });
+        any
     }
 }

@@ -9,11 +9,11 @@ use std::ops::Range;
 
 use ndarray::{Array, ArrayView, Dimension};
 
+use super::angles::are_near;
 use super::dual::Dual;
 use super::entries::Place;
 use super::evaluation::BLOCK;
 use super::formula::Formula;
-use super::near::are_near;
 use crate::element::number::Number;
 use crate::element::{Element, Family, of_type};
 use crate::loops::broadcast::{by_rows, repeated, row_block};

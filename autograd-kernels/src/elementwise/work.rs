@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
+use super::angles::{Angles, OfAngles, written_have_nan};
 use super::dual::Dual;
 use super::each::{each, each_of_many};
 use super::entries::{Elements, Place};
@@ -45,6 +46,11 @@ impl Part {
     #[cfg_attr(optimized, inline(always))]
     fn places(self) -> impl Iterator<Item = Place> {
         (0..self.padded).map(Place)
+    }
+
+    /// Returns its number among all parts.
+    fn number(self) -> usize {
+        self.start / BLOCK
     }
 
     /// Returns its elements among all, of which `first` is that of the results' first.
@@ -177,23 +183,10 @@ impl<T, S: Sink<T>> Sink<T> for &mut S {
     }
 }
 
-/// A place for the results of work that is done again if one of them is NaN.
+/// A place for results that may be computed again, if one of them is NaN.
 trait Checked<T>: Sink<T> {
     /// Returns whether a result of a part, all of which were written, is NaN.
     fn has_nan(&self, part: Part) -> bool;
-}
-
-/// Returns whether one of some elements is NaN.
-///
-/// # Safety
-/// All of them were written.
-#[expect(unsafe_code, reason = "see above")]
-#[cfg_attr(optimized, inline(always))]
-unsafe fn has_nan<T: Element>(elements: &[MaybeUninit<T>]) -> bool {
-    elements.iter().fold(false, |any, element| {
-        // SAFETY: as the caller promises.
-        any | unsafe { element.assume_init() }.is_nan()
-    })
 }
 
 /// Writes an element of a block.
@@ -243,7 +236,7 @@ impl<T: Element, W: Work<T, N>, const N: usize> Checked<T> for OfOne<'_, T, W, N
             let blocks = self.0[result..result + blocks].as_flattened();
             // SAFETY: so many places of each number were written; those of a slice are at its beginning.
             #[expect(unsafe_code, reason = "see above")]
-            let of_result = unsafe { has_nan(&blocks[..part.padded * width]) };
+            let of_result = unsafe { written_have_nan(&blocks[..part.padded * width]) };
             any |= of_result;
         });
         any
@@ -269,7 +262,7 @@ impl<T: Element, const N: usize> Checked<T> for InPlace<'_, T, N> {
         // SAFETY: there was a row written for each place of the part.
         #[expect(unsafe_code, reason = "see above")]
         unsafe {
-            has_nan(&self.0[..part.padded * N])
+            written_have_nan(&self.0[..part.padded * N])
         }
     }
 }
@@ -278,6 +271,8 @@ impl<T: Element, const N: usize> Checked<T> for InPlace<'_, T, N> {
 struct Components<T: Copy, D: Order, const N: usize, const O: usize> {
     of_inputs: D::Of<[Block<T>; N]>,
     of_gradients: D::Of<[Block<T>; O]>,
+    /// Whether there are those, of all components but the last.
+    has_gradients: bool,
 }
 
 impl<T: Copy, D: Order, const N: usize, const O: usize> Sink<T> for Components<T, D, N, O> {
@@ -289,6 +284,33 @@ impl<T: Copy, D: Order, const N: usize, const O: usize> Sink<T> for Components<T
             &mut self.of_gradients.as_mut()[component][result - N]
         };
         write(block, at, element);
+    }
+}
+
+impl<T: Element, D: Order, const N: usize, const O: usize> Checked<T>
+    for &mut Components<T, D, N, O>
+{
+    #[cfg_attr(optimized, inline(always))]
+    fn has_nan(&self, part: Part) -> bool {
+        let mut any = false;
+        for component in 0..D::COUNT {
+            for block in &self.of_inputs.as_ref()[component] {
+                // SAFETY: so many places were written.
+                #[expect(unsafe_code, reason = "see above")]
+                let of_block = unsafe { written_have_nan(&block[..part.padded]) };
+                any |= of_block;
+            }
+            if !self.has_gradients || component + 1 == D::COUNT {
+                continue;
+            }
+            for block in &self.of_gradients.as_ref()[component] {
+                // SAFETY: as above.
+                #[expect(unsafe_code, reason = "see above")]
+                let of_block = unsafe { written_have_nan(&block[..part.padded]) };
+                any |= of_block;
+            }
+        }
+        any
     }
 }
 
@@ -304,38 +326,24 @@ pub(super) trait Work<T, const N: usize> {
     fn each<M: Number<T>>(&self, part: Part, sink: impl Sink<T>);
 }
 
-/// For parts of work, whether angles are taken for near.
-struct Angles {
-    are_near: bool,
+/// A part of work, with the place of its results.
+struct OfPart<'a, W, S, const N: usize> {
+    work: &'a W,
+    part: Part,
+    sink: S,
 }
 
-impl Angles {
-    /// Parts after which near angles are looked for again.
-    const AGAIN: usize = 8;
+impl<T: Element, W: Work<T, N>, S: Checked<T>, const N: usize> OfAngles<T> for OfPart<'_, W, S, N> {
+    const HAS_ANGLES: bool = W::HAS_ANGLES;
 
-    const fn new() -> Self {
-        Self { are_near: true }
+    #[cfg_attr(optimized, inline(always))]
+    fn compute<M: Number<T>>(&mut self) {
+        self.work.each::<M>(self.part, &mut self.sink);
     }
 
-    /// Computes the results of a part. Where there are angles, these are taken for near as long as they are: then each takes
-    /// a third of the time.
     #[cfg_attr(optimized, inline(always))]
-    fn compute<T: Element, W: Work<T, N>, const N: usize>(
-        &mut self,
-        work: &W,
-        part: Part,
-        mut sink: impl Checked<T>,
-    ) {
-        if const { W::HAS_ANGLES } {
-            if self.are_near || part.start.is_multiple_of(Self::AGAIN * BLOCK) {
-                work.each::<T::Near>(part, &mut sink);
-                self.are_near = !sink.has_nan(part);
-            }
-            if self.are_near {
-                return;
-            }
-        }
-        work.each::<T::Number>(part, sink);
+    fn has_nan(&self) -> bool {
+        self.sink.has_nan(self.part)
     }
 }
 
@@ -385,11 +393,18 @@ struct Direct<'a, W, const N: usize> {
 impl<T: Element, W: Work<T, N>, const N: usize> LoopInto<MaybeUninit<T>> for Direct<'_, W, N> {
     #[cfg_attr(optimized, inline(always))]
     fn run_into(self, out: &mut [MaybeUninit<T>]) {
-        let mut angles = Angles::new();
+        let mut angles = Angles::new(true);
         for part in Part::all(self.count) {
             let out = &mut out[part.start * N..][..part.padded * N];
             let start = self.start + part.start;
-            angles.compute(self.work, Part { start, ..part }, InPlace::<T, N>(out));
+            angles.compute(
+                part.number(),
+                OfPart {
+                    work: self.work,
+                    part: Part { start, ..part },
+                    sink: InPlace::<T, N>(out),
+                },
+            );
         }
     }
 }
@@ -403,11 +418,18 @@ impl<T: Element, W: Work<T, N>, const N: usize> Loop for OneComponent<'_, '_, T,
         let Self(work, results) = self;
         // Constants in memory: of a copy that a function borrows, the compiler may read the strides in the loop.
         let spots = const { &W::SPOTS };
-        let mut angles = Angles::new();
+        let mut angles = Angles::new(true);
         for part in Part::all(length(results, spots)) {
             let mut spare = [[MaybeUninit::uninit(); BLOCK]; N];
             part.prefetch(spots, results);
-            angles.compute(&work, part, OfOne::<_, W, N>(&mut spare, PhantomData));
+            angles.compute(
+                part.number(),
+                OfPart {
+                    work: &work,
+                    part,
+                    sink: OfOne::<_, W, N>(&mut spare, PhantomData),
+                },
+            );
             let are_whole = OfOne::<T, W, N>::ARE_WHOLE;
             part.copy(&spare, spots, are_whole, results);
         }
@@ -442,12 +464,21 @@ where
             longest = longest.max(length(&results[first..], of_inputs));
             longest = longest.max(length(&results[count..], of_gradients));
         }
+        let mut angles = Angles::new(true);
         for part in Part::all(longest) {
             let mut blocks = Components::<T, D, N, O> {
                 of_inputs: D::filled([[MaybeUninit::uninit(); BLOCK]; N]),
                 of_gradients: D::filled([[MaybeUninit::uninit(); BLOCK]; O]),
+                has_gradients: V::START == 0,
             };
-            work.each::<T::Number>(part, &mut blocks);
+            angles.compute(
+                part.number(),
+                OfPart::<_, _, N> {
+                    work: &work,
+                    part,
+                    sink: &mut blocks,
+                },
+            );
             for component in 0..D::COUNT {
                 let results = &mut results[component * (count + outputs)..];
                 let (to_inputs, to_gradients) = results.split_at_mut(count);

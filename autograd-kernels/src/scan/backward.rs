@@ -5,13 +5,14 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::counts::ScanCounts;
-use super::lanes::{Lanes, Rows, block, block_mut, replace};
+use super::lanes::{Lanes, Rows, block, block_mut, copy_blocks, replace};
 use super::replays::Replays;
 use super::source::Stream;
 use crate::element::Element;
 use crate::element::number::Number;
 use crate::element::real::Real;
 use crate::elementwise::Formula;
+use crate::elementwise::angles::{OfAngles, has_nan, written_have_nan};
 use crate::elementwise::dual::Dual;
 use crate::elementwise::each::each;
 use crate::elementwise::entries::Place;
@@ -131,6 +132,8 @@ where
                 sums.of_shared.as_mut()[component][input] = *block(run.of_shared, index);
             }
         }
+        let mut angles = lanes.angles();
+        let mut before = const { F::HAS_ANGLES }.then(Derivatives::<T, D, I, S>::zeros);
         for (index, step) in run.steps.clone().enumerate().rev() {
             let mut x = D::filled([Input::<T>(&[]); I]);
             let mut gradients = D::filled([Input::<T>(&[]); O]);
@@ -144,14 +147,18 @@ where
                     gradients.as_mut()[component][output] = Input(stream.row(index, lanes.padded));
                 }
             }
-            let lane = StepBackward {
-                formula,
-                lanes,
-                inputs: &x,
-                gradients: &gradients,
-                of: PhantomData::<D>,
-            };
-            lane.each::<V, I, S, X>(sums);
+            angles.compute(
+                index,
+                StepBackward::<_, _, D, V, I, O, S, X> {
+                    formula,
+                    lanes,
+                    inputs: &x,
+                    gradients: &gradients,
+                    sums: &mut *sums,
+                    before: before.as_deref_mut(),
+                    of: PhantomData,
+                },
+            );
             for component in 0..D::COUNT {
                 for input in S..S + X {
                     if V::place(input).is_some()
@@ -198,75 +205,96 @@ impl<T: Element, D: Order, const I: usize, const S: usize> Derivatives<T, D, I, 
             room.assume_init()
         }
     }
+
+    /// Copies the lanes of what steps add to or replace.
+    #[cfg_attr(optimized, inline(always))]
+    fn copy_from(&mut self, from: &Self, lanes: Lanes) {
+        copy_blocks::<_, D, S>(lanes, &from.adjoints, &mut self.adjoints);
+        copy_blocks::<_, D, I>(lanes, &from.of_shared, &mut self.of_shared);
+    }
 }
 
 /// One step backward, of a block of lanes.
-struct StepBackward<'a, 'b, T, F, D: Order, const I: usize, const O: usize>
-where
+struct StepBackward<
+    'a,
+    'b,
+    T,
+    F,
+    D: Order,
+    V,
+    const I: usize,
+    const O: usize,
+    const S: usize,
+    const X: usize,
+> where
     T: Copy,
 {
     formula: &'a F,
     lanes: Lanes,
     inputs: &'a D::Of<[Input<'b, T>; I]>,
     gradients: &'a D::Of<[Input<'b, T>; O]>,
-    of: PhantomData<D>,
+    sums: &'a mut Derivatives<T, D, I, S>,
+    /// Room for those before the step, if it may be computed again.
+    before: Option<&'a mut Derivatives<T, D, I, S>>,
+    of: PhantomData<V>,
 }
 
-impl<T, F, D, const I: usize, const O: usize> StepBackward<'_, '_, T, F, D, I, O>
+impl<T, F, D, V, const I: usize, const O: usize, const S: usize, const X: usize> OfAngles<T>
+    for StepBackward<'_, '_, T, F, D, V, I, O, S, X>
 where
     T: Element,
     F: Formula<I, O>,
     D: Order,
+    V: Variables,
 {
-    /// Writes the derivatives with respect to `N` variables. The adjoints are replaced where they are: a lane reads its own
+    const HAS_ANGLES: bool = F::HAS_ANGLES;
+
+    /// Writes the derivatives with respect to the variables. The adjoints are replaced where they are: a lane reads its own
     /// before it writes them.
     #[cfg_attr(optimized, inline(always))]
-    fn each<V: Variables, const N: usize, const S: usize, const X: usize>(
-        &self,
-        sums: &mut Derivatives<T, D, I, S>,
-    ) {
+    fn compute<M: Number<T>>(&mut self) {
         let entries = self.formula.entries(self.lanes.elements());
         for at in self.lanes.places() {
-            let zero = D::filled(T::Number::from(0.0));
+            let zero = D::filled(M::from(0.0));
             let (mut x, mut of_results) = ([zero; I], [zero; O]);
             each!(component < D::COUNT => {
                 each!(input < I => {
                     // SAFETY: a place of this block; the input has one for each.
                     #[expect(unsafe_code, reason = "see `Input`")]
                     let value = unsafe { self.inputs.as_ref()[component][input].at(at) };
-                    x[input].as_mut()[component] = T::Number::of(value);
+                    x[input].as_mut()[component] = M::of(value);
                 });
                 each!(result < O => {
                     // SAFETY: as above.
                     #[expect(unsafe_code, reason = "see `Input`")]
                     let value = unsafe {
                         if result < S {
-                            *sums.adjoints.as_ref()[component][result].get_unchecked(at.0)
+                            *self.sums.adjoints.as_ref()[component][result].get_unchecked(at.0)
                         } else {
                             self.gradients.as_ref()[component][result].at(at)
                         }
                     };
-                    of_results[result].as_mut()[component] = T::Number::of(value);
+                    of_results[result].as_mut()[component] = M::of(value);
                 });
             });
             let found = if const { F::IS_REVERSED } {
                 reversed::<D, _, _, I, O>(self.formula, &entries, at, x, of_results).0
             } else {
-                self.dual::<V, N>(&entries, at, x, of_results)
+                self.dual(&entries, at, x, of_results)
             };
             each!(input < I => {
                 if V::place(input).is_some() {
                     each!(component < D::COUNT => {
                         let sum = found[input].as_ref()[component].element();
                         if input < S {
-                            replace(&mut sums.adjoints.as_mut()[component][input], at, sum);
+                            replace(&mut self.sums.adjoints.as_mut()[component][input], at, sum);
                         } else if input < S + X {
-                            write(&mut sums.results.as_mut()[component][input], at, sum);
+                            write(&mut self.sums.results.as_mut()[component][input], at, sum);
                         } else {
                             // SAFETY: as above.
                             #[expect(unsafe_code, reason = "see `Input`")]
                             unsafe {
-                                let of_shared = &mut sums.of_shared.as_mut()[component][input];
+                                let of_shared = &mut self.sums.of_shared.as_mut()[component][input];
                                 *of_shared.get_unchecked_mut(at.0) += sum;
                             }
                         }
@@ -276,16 +304,63 @@ where
         }
     }
 
-    /// Computes Σₖ gₖ ∂fₖ with respect to the variables, by dual numbers.
     #[cfg_attr(optimized, inline(always))]
-    fn dual<V: Variables, const N: usize>(
+    fn has_nan(&self) -> bool {
+        let padded = self.lanes.padded;
+        let mut any = false;
+        for component in 0..D::COUNT {
+            for adjoint in &self.sums.adjoints.as_ref()[component] {
+                any |= has_nan(&adjoint[..padded]);
+            }
+            for input in (S..I).filter(|input| V::place(*input).is_some()) {
+                any |= if input < S + X {
+                    let result = &self.sums.results.as_ref()[component][input][..padded];
+                    // SAFETY: so many places were written.
+                    #[expect(unsafe_code, reason = "see above")]
+                    unsafe {
+                        written_have_nan(result)
+                    }
+                } else {
+                    has_nan(&self.sums.of_shared.as_ref()[component][input][..padded])
+                };
+            }
+        }
+        any
+    }
+
+    #[cfg_attr(optimized, inline(always))]
+    fn keep(&mut self) {
+        if let Some(before) = &mut self.before {
+            before.copy_from(self.sums, self.lanes);
+        }
+    }
+
+    #[cfg_attr(optimized, inline(always))]
+    fn put_back(&mut self) {
+        if let Some(before) = &self.before {
+            self.sums.copy_from(before, self.lanes);
+        }
+    }
+}
+
+impl<T, F, D, V, const I: usize, const O: usize, const S: usize, const X: usize>
+    StepBackward<'_, '_, T, F, D, V, I, O, S, X>
+where
+    T: Element,
+    F: Formula<I, O>,
+    D: Order,
+    V: Variables,
+{
+    /// Computes Σₖ gₖ ∂fₖ with respect to the variables, by dual numbers: one tangent for each input.
+    #[cfg_attr(optimized, inline(always))]
+    fn dual<M: Number<T>>(
         &self,
         entries: &F::Entries,
         at: Place,
-        x: [D::Of<T::Number>; I],
-        gradients: [D::Of<T::Number>; O],
-    ) -> [D::Of<T::Number>; I] {
-        let zero = Dual::<T::Number, N>::constant(T::Number::from(0.0));
+        x: [D::Of<M>; I],
+        gradients: [D::Of<M>; O],
+    ) -> [D::Of<M>; I] {
+        let zero = Dual::<M, I>::constant(M::from(0.0));
         let mut numbers = [D::filled(zero); I];
         each!(input < I => {
             each!(component < D::COUNT => {
@@ -297,12 +372,12 @@ where
             });
         });
         let computed = D::call(self.formula, entries, at, numbers);
-        let mut found = [D::filled(T::Number::from(0.0)); I];
+        let mut found = [D::filled(M::from(0.0)); I];
         each!(input < I => {
             if let Some(variable) = V::place(input) {
                 each!(component < D::COUNT => {
                     found[input].as_mut()[component] =
-                        contracted::<_, D, N, O>(&computed, &gradients, component, variable);
+                        contracted::<_, D, I, O>(&computed, &gradients, component, variable);
                 });
             }
         });

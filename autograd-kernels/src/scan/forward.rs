@@ -4,15 +4,15 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-use super::lanes::{Lanes, Rows, block, block_mut, copy_lanes, replace};
+use super::lanes::{Lanes, Rows, block, block_mut, copy_blocks, copy_lanes, replace};
 use super::replays::Replays;
 use super::source::Stream;
 use crate::element::Element;
 use crate::element::number::Number;
 use crate::elementwise::Formula;
+use crate::elementwise::angles::{OfAngles, has_nan, written_have_nan};
 use crate::elementwise::dual::Dual;
 use crate::elementwise::each::each;
-use crate::elementwise::entries::Place;
 use crate::elementwise::evaluation::{BLOCK, LANES};
 use crate::elementwise::order::Order;
 use crate::elementwise::work::{Block, Input, write};
@@ -84,6 +84,7 @@ where
         }
         // Of the outputs. The states are replaced where they are: a lane reads its own before it writes them.
         let mut results = D::filled([[MaybeUninit::uninit(); BLOCK]; O]);
+        let (mut angles, mut before) = (lanes.angles(), states);
         for (index, step) in run.steps.clone().enumerate() {
             if !run.trail.is_empty() {
                 let mut rows = &mut run.trail[index * D::COUNT * S * lanes.padded..];
@@ -107,15 +108,19 @@ where
                 prefetch_rows(run.inputs, index, lanes.padded, run.results, step);
             }
             let entries = formula.entries(lanes.elements());
-            let mut step_forward = StepForward {
-                formula,
-                entries: &entries,
-                inputs: &x,
-                states: &mut states,
-                results: &mut results,
-                of: PhantomData::<D>,
-            };
-            step_forward.each::<OUTPUTS>(lanes.places());
+            angles.compute(
+                index,
+                StepForward::<_, _, D, I, O, S, OUTPUTS> {
+                    formula,
+                    lanes,
+                    entries: &entries,
+                    inputs: &x,
+                    states: &mut states,
+                    before: &mut before,
+                    results: &mut results,
+                    of: PhantomData,
+                },
+            );
             for component in 0..D::COUNT {
                 for output in 0..if OUTPUTS { O - S } else { 0 } {
                     if let Some(rows) = &mut run.results[component * (O - S) + output] {
@@ -158,30 +163,45 @@ fn prefetch_rows<T: Element>(
 }
 
 /// One step forward, of a block of lanes.
-struct StepForward<'a, 'b, T, F, D, const I: usize, const O: usize, const S: usize>
-where
+struct StepForward<
+    'a,
+    'b,
+    T,
+    F,
+    D,
+    const I: usize,
+    const O: usize,
+    const S: usize,
+    const OUTPUTS: bool,
+> where
     T: Element,
     F: Formula<I, O>,
     D: Order,
 {
     formula: &'a F,
+    lanes: Lanes,
     entries: &'a F::Entries,
     inputs: &'a D::Of<[Input<'b, T>; I]>,
     states: &'a mut D::Of<[[T; BLOCK]; S]>,
+    /// Room for the states before the step.
+    before: &'a mut D::Of<[[T; BLOCK]; S]>,
     results: &'a mut D::Of<[Block<T>; O]>,
     of: PhantomData<D>,
 }
 
-impl<T, F, D, const I: usize, const O: usize, const S: usize> StepForward<'_, '_, T, F, D, I, O, S>
+impl<T, F, D, const I: usize, const O: usize, const S: usize, const OUTPUTS: bool> OfAngles<T>
+    for StepForward<'_, '_, T, F, D, I, O, S, OUTPUTS>
 where
     T: Element,
     F: Formula<I, O>,
     D: Order,
 {
+    const HAS_ANGLES: bool = F::HAS_ANGLES;
+
     #[cfg_attr(optimized, inline(always))]
-    fn each<const OUTPUTS: bool>(&mut self, places: impl Iterator<Item = Place>) {
-        let zero = Dual::<T::Number, 0>::constant(T::Number::from(0.0));
-        for at in places {
+    fn compute<M: Number<T>>(&mut self) {
+        let zero = Dual::<M, 0>::constant(M::from(0.0));
+        for at in self.lanes.places() {
             let mut numbers = [D::filled(zero); I];
             each!(input < I => {
                 each!(component < D::COUNT => {
@@ -194,7 +214,7 @@ where
                             self.inputs.as_ref()[component][input].at(at)
                         }
                     };
-                    numbers[input].as_mut()[component] = Dual::constant(T::Number::of(value));
+                    numbers[input].as_mut()[component] = Dual::constant(M::of(value));
                 });
             });
             let computed = D::call(self.formula, self.entries, at, numbers);
@@ -209,5 +229,33 @@ where
                 });
             });
         }
+    }
+
+    #[cfg_attr(optimized, inline(always))]
+    fn has_nan(&self) -> bool {
+        let mut any = false;
+        for component in 0..D::COUNT {
+            for state in &self.states.as_ref()[component] {
+                any |= has_nan(&state[..self.lanes.padded]);
+            }
+            for result in S..if OUTPUTS { O } else { S } {
+                let result = &self.results.as_ref()[component][result][..self.lanes.padded];
+                // SAFETY: so many places were written.
+                #[expect(unsafe_code, reason = "see above")]
+                let of_result = unsafe { written_have_nan(result) };
+                any |= of_result;
+            }
+        }
+        any
+    }
+
+    #[cfg_attr(optimized, inline(always))]
+    fn keep(&mut self) {
+        copy_blocks::<_, D, S>(self.lanes, self.states, self.before);
+    }
+
+    #[cfg_attr(optimized, inline(always))]
+    fn put_back(&mut self) {
+        copy_blocks::<_, D, S>(self.lanes, self.before, self.states);
     }
 }

@@ -5,8 +5,10 @@ use std::ops::Range;
 
 use ndarray::{ArrayViewMut2, Axis};
 
+use crate::elementwise::angles::Angles;
 use crate::elementwise::entries::{Elements, Place};
-use crate::elementwise::evaluation::BLOCK;
+use crate::elementwise::evaluation::{BLOCK, LANES};
+use crate::elementwise::order::Order;
 use crate::elementwise::work::Block;
 
 /// A result that has a row of lanes for each step, in the order in which steps are computed.
@@ -33,6 +35,11 @@ impl Lanes {
     pub(super) fn parts(self, width: usize) -> impl Iterator<Item = Range<usize>> {
         let parts = (0..self.padded).step_by(width);
         parts.map(move |first| first..self.padded.min(first + width))
+    }
+
+    /// Returns angles of the lanes. One or two lanes are computed by themselves, which takes as long if they are near.
+    pub(super) fn angles(self) -> Angles {
+        Angles::new(self.padded >= LANES)
     }
 
     pub(super) fn elements(self) -> Elements {
@@ -73,6 +80,21 @@ pub(super) fn copy_lanes<T: Copy>(lanes: &[T], row: &mut [T]) {
     match (lanes, &mut *row) {
         ([lane], [element]) => *element = *lane,
         (lanes, row) => row.copy_from_slice(lanes),
+    }
+}
+
+/// Copies the lanes of blocks.
+#[cfg_attr(optimized, inline(always))]
+pub(super) fn copy_blocks<T: Copy, D: Order, const N: usize>(
+    lanes: Lanes,
+    from: &D::Of<[[T; BLOCK]; N]>,
+    to: &mut D::Of<[[T; BLOCK]; N]>,
+) {
+    for component in 0..D::COUNT {
+        for number in 0..N {
+            let from = &from.as_ref()[component][number][..lanes.padded];
+            copy_lanes(from, &mut to.as_mut()[component][number][..lanes.padded]);
+        }
     }
 }
 

@@ -8,7 +8,7 @@
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 
 use super::closures::{begins_closure, is_keyword};
-use super::written_out::{METHODS, QUESTIONS};
+use super::written_out::{METHODS, QUESTIONS, style};
 use crate::model::{Elementwise, Style};
 use crate::spell::{for_each_word, group, has_word, is_mark, is_word};
 
@@ -42,9 +42,9 @@ const CHOICES: [&str; 13] = [
 
 /// Returns whether a formula with this body has angles, and is NaN with its derivatives where one of them is.
 pub(super) fn has_angles(body: &TokenStream, elementwise: &Elementwise) -> bool {
-    let is_single = elementwise.scan.is_none() && elementwise.pairs.is_none();
-    is_single
-        && elementwise.style == Style::WrittenOut
+    // Steps of scans are compiled even if they are not written out.
+    elementwise.style == Style::WrittenOut
+        && style(body, elementwise) == Style::WrittenOut
         && elementwise.replaced.is_empty()
         && OF_ANGLES.iter().any(|name| has_word(body.clone(), *name))
         && keeps_nan(body.clone())

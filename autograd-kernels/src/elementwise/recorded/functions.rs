@@ -6,8 +6,8 @@ use super::rows::{Row, WIDTH, rows_of};
 use crate::element::Element;
 use crate::element::number::Number;
 use crate::element::real::Real;
+use crate::elementwise::angles::are_near;
 use crate::elementwise::dual::Dual;
-use crate::elementwise::near::are_near;
 use crate::loops::wide::{Loop, compiled};
 
 /// A function of one number, and of a whole number that is the same for all lanes.
