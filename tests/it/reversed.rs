@@ -12,7 +12,7 @@
 use std::f64::consts::{PI, TAU};
 
 use pullback::functional::hvp;
-use pullback::ndarray::Array1;
+use pullback::ndarray::{Array1, Axis};
 use pullback::prelude::*;
 
 /// Defines a formula of three numbers, and the same with an `if let`, which has no derivatives in reverse; compares them.
@@ -332,4 +332,109 @@ fn a_variable_of_a_macro_is_not_the_one_of_its_caller() {
     let (of_x, of_y, of_scale) = grad(&sum, (&x, &y, &scale)).unwrap();
     let found = [of_x, of_y, of_scale].map(|gradient| gradient.to_array()[0]);
     assert_eq!(found, [78.0, 28.0, 20.0]);
+}
+
+/// Formulas of two numbers that call functions, each beside the same without one.
+mod calling {
+    use pullback::functional::jvp;
+
+    use super::*;
+
+    fn bent<T: Real>(x: T) -> T {
+        x.ln_1p() + half(x.tanh())
+    }
+
+    fn half<T: Real>(x: T) -> T {
+        x * 0.5
+    }
+
+    macro_rules! both {
+        ($name:ident: |$x:ident, $y:ident| $calling:expr, $written:expr) => {
+            mod $name {
+                use super::*;
+
+                #[custom_function(elementwise)]
+                fn calling<T: Real>($x: T, $y: T) -> T {
+                    $calling
+                }
+
+                #[custom_function(elementwise)]
+                fn written<T: Real>($x: T, $y: T) -> T {
+                    $written
+                }
+
+                #[custom_function(pairs)]
+                fn calling_of_pairs<T: Real>(#[row] $x: T, #[column] $y: T) -> T {
+                    $calling
+                }
+
+                #[custom_function(pairs)]
+                fn written_of_pairs<T: Real>(#[row] $x: T, #[column] $y: T) -> T {
+                    $written
+                }
+
+                #[custom_function(scan, outputs(last, path))]
+                fn calling_in_steps<T: Real>(#[state] $x: T, #[step] $y: T) -> (T, T) {
+                    let next = 0.25 * $calling;
+                    (next, next * $y)
+                }
+
+                #[custom_function(scan, outputs(last, path))]
+                fn written_in_steps<T: Real>(#[state] $x: T, #[step] $y: T) -> (T, T) {
+                    let next = 0.25 * $written;
+                    (next, next * $y)
+                }
+
+                #[test]
+                fn functions_are_part_of_the_formula() {
+                    compare(&|[x, y, z]| vec![calling(x, y) * z], &|[x, y, z]| {
+                        vec![written(x, y) * z]
+                    });
+                    compare(&|[x, y, z]| vec![calling_of_pairs(x, y) * z], &|[
+                        x,
+                        y,
+                        z,
+                    ]| {
+                        vec![written_of_pairs(x, y) * z]
+                    });
+                    let steps = |y: &Tensor1<f64>, z: &Tensor1<f64>| {
+                        let rows = [y, z].map(|x| x.reshape((1, x.len())));
+                        Tensor2::concat(Axis(0), &rows.each_ref())
+                    };
+                    compare(
+                        &|[x, y, z]| {
+                            let (last, path) = calling_in_steps(x, &steps(y, z));
+                            vec![last, path.sum_axis(Axis(0))]
+                        },
+                        &|[x, y, z]| {
+                            let (last, path) = written_in_steps(x, &steps(y, z));
+                            vec![last, path.sum_axis(Axis(0))]
+                        },
+                    );
+                    let numbers = |low, high| Tensor::from(Array1::linspace(low, high, 300));
+                    let (x, y) = (numbers(0.1, 0.9), numbers(0.8, 0.2));
+                    let (along_x, along_y) = (numbers(-1.0, 1.0), numbers(0.5, 0.7));
+                    let along = (&along_x, &along_y);
+                    let (values, own) = jvp(|(x, y)| calling(x, y), (&x, &y), along).unwrap();
+                    let (expected, other) = jvp(|(x, y)| written(x, y), (&x, &y), along).unwrap();
+                    assert_eq!(values.to_array(), expected.to_array());
+                    for (own, other) in own.to_array().iter().zip(&other.to_array()) {
+                        assert!((own - other).abs() < 1e-12, "{own} {other}");
+                    }
+                }
+            }
+        };
+    }
+
+    both!(a_function: |x, y| bent(x) * y, (x.ln_1p() + x.tanh() * 0.5) * y);
+    both!(functions_in_turn: |x, y| bent(half(x) + y), {
+        let z = x * 0.5 + y;
+        z.ln_1p() + z.tanh() * 0.5
+    });
+    both!(paths: |x, y| Real::ln_1p(x) * T::exp(y), x.ln_1p() * y.exp());
+    both!(mapped: |x, y| { let [a, b] = [x, x * y].map(|a| a.sin()); a * b }, x.sin() * (x * y).sin());
+    both!(summed: |x, y| [x, y].iter().map(|a| a.exp()).sum::<T>() * y, (x.exp() + y.exp()) * y);
+    both!(folded: |x, y| [0.1, 0.2].iter().fold(T::from(0.5), |sum, c| sum * x + *c) * y,
+        ((T::from(0.5) * x + 0.1) * x + 0.2) * y);
+    both!(chosen: |x, y| if x > y { bent(x) } else { y * y }, if x > y { x.ln_1p() + x.tanh() * 0.5 } else { y * y });
 }

@@ -77,8 +77,7 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: 
                 };
                 one_component::<F, _, _, I, O, O>(work, results);
             }
-            Evaluation::Tangents if const { !F::IS_WRITTEN_OUT && Self::IS_REPLAYED && ORDER > 1 } =>
-            {
+            Evaluation::Tangents if const { Self::HAS_REPLAYED_TANGENTS } => {
                 outputs::<T, F, Second, I, O>(formula, kept, inputs, results);
             }
             Evaluation::Tangents => {
@@ -205,6 +204,10 @@ impl<F: Formula<I, O>, const I: usize, const O: usize, const ORDER: usize> Block
         };
         (I > most || !F::IS_WRITTEN_OUT) && size_of::<F::Entries>() == 0 && !F::IS_REVERSED
     };
+
+    /// Whether derivatives along a direction are.
+    const HAS_REPLAYED_TANGENTS: bool =
+        !F::IS_WRITTEN_OUT && size_of::<F::Entries>() == 0 && ORDER > 1 && !F::OUTPUTS_IN_REVERSE;
 
     /// Whether one loop computes the derivatives with respect to all inputs.
     const ARE_ALL_AT_ONCE: bool = I <= MOST_AT_ONCE || F::IS_REVERSED;

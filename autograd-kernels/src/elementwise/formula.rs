@@ -40,6 +40,10 @@ pub trait Formula<const I: usize, const O: usize>: Send + Sync {
     /// Whether it has its derivatives in reverse, as [`Self::pulled_back`].
     const IS_REVERSED: bool = false;
 
+    /// Whether [`Self::outputs`] are those that this returns, too: the compiler makes vector code of them, which it may not of
+    /// a formula that calls functions.
+    const OUTPUTS_IN_REVERSE: bool = false;
+
     /// Whether it has the sine, cosine or tangent of a number, and is NaN where that is, with all derivatives that depend on
     /// it: loops may then take angles for near, and compute again what is NaN.
     const HAS_ANGLES: bool = false;
@@ -64,6 +68,18 @@ pub trait Formula<const I: usize, const O: usize>: Send + Sync {
     fn at<R: Real>(&self, entries: &Self::Entries, at: Place, inputs: [R; I]) -> [R; O]
     where
         f64: Literal<R>;
+
+    /// Computes the formula as loops do.
+    #[cfg_attr(optimized, inline(always))]
+    fn outputs<R: Real>(&self, entries: &Self::Entries, at: Place, inputs: [R; I]) -> [R; O]
+    where
+        f64: Literal<R>,
+    {
+        if const { Self::OUTPUTS_IN_REVERSE } {
+            return self.pulled_back(entries, at, inputs, [R::from(0.0); O]).1;
+        }
+        self.at(entries, at, inputs)
+    }
 
     /// Returns Σₖ gₖ ∂fₖ with respect to each input, and the outputs: in reverse if [`Self::IS_REVERSED`].
     #[cfg_attr(optimized, inline(always))]

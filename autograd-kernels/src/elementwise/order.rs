@@ -138,7 +138,7 @@ macro_rules! orders {
                 each!(input < I => {
                     numbers[input] = $number(inputs[input], I > 1);
                 });
-                let results = formula.at::<$Number>(entries, at, numbers);
+                let results = formula.outputs::<$Number>(entries, at, numbers);
                 let mut outputs = [[zero; $count]; O];
                 each!(output < O => {
                     outputs[output] = $components(results[output]);

@@ -61,7 +61,7 @@ impl<T: Element, F, const I: usize, const O: usize> Results<T, F, I, O, O> for O
         each!(input < I => {
             numbers[input] = Dual::constant(inputs[input]);
         });
-        let results = formula.at(entries, Place(0), numbers);
+        let results = formula.outputs(entries, Place(0), numbers);
         let mut outputs = [M::from(0.0); O];
         each!(output < O => {
             outputs[output] = results[output].value;

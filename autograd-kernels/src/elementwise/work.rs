@@ -520,7 +520,7 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize> Work<T, O>
                 let value = unsafe { x[input].of_row(at, spots[input]) };
                 numbers[input] = Dual::<M, 0>::constant(M::of(value));
             });
-            let outputs = formula.at(&entries, at, numbers);
+            let outputs = formula.outputs(&entries, at, numbers);
             each!(output < O => {
                 sink.put(0, output, at, outputs[output].value.element());
             });
@@ -565,7 +565,7 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize> Work<T, O>
                 let (value, direction) = (M::of(value), M::of(direction));
                 numbers[input] = Dual::along(value, [direction], I > 1);
             });
-            let outputs = formula.at(&entries, at, numbers);
+            let outputs = formula.outputs(&entries, at, numbers);
             each!(output < O => {
                 sink.put(0, output, at, outputs[output].signed(0).element());
             });

@@ -262,7 +262,10 @@ pub(super) fn loops(
     let assertion = few_numbers(elementwise, p);
     let weights = pairs::weights(definition, elementwise, p);
     let sides = pairs::sides_of_formula(elementwise, p);
-    let of_loops = of_loops(elementwise, p);
+    let of_loops = match &elementwise.reversed {
+        Some(reversed) if reversed.has_outputs => compiler::of_formula(),
+        _ => of_loops(elementwise, p),
+    };
     let has_angles = elementwise.has_angles.then(|| {
         quote!(
             const HAS_ANGLES: ::core::primitive::bool = true;

@@ -33,6 +33,7 @@ pub(super) fn derivatives(
         operations,
         branches,
         outputs,
+        has_outputs,
     } = reversed;
     let depth = |place: usize| {
         let branch = place.checked_sub(*inputs).and_then(|at| branches[at]);
@@ -88,8 +89,14 @@ pub(super) fn derivatives(
     let returned = outputs.iter().map(|output| numbered(*output));
     let (count, of_outputs) = (number(*inputs), number(outputs.len()));
     let inline = compiler::inline();
+    let of_outputs_too = has_outputs.then(|| {
+        quote!(
+            const OUTPUTS_IN_REVERSE: ::core::primitive::bool = true;
+        )
+    });
     quote! {
         const IS_REVERSED: ::core::primitive::bool = true;
+        #of_outputs_too
 
         #inline
         fn pulled_back<#real: #p::Real>(

@@ -12,10 +12,14 @@ use super::unrolled::unrolled;
 use super::written_out::style;
 use super::{ShortArguments, closures, short};
 use crate::compiler;
-use crate::model::{Elementwise, FunctionKind, Row, Style};
+use crate::model::{Elementwise, FunctionKind, Reversed, Row, Style};
 use crate::parse::{Function, ImplBlock, is_ours};
 use crate::spell::{at, has_word, placed, private};
 use crate::types::{bound, peel};
+
+/// The fewest numbers of a formula whose derivatives are written in reverse: of fewer, dual numbers are as fast, if the
+/// compiler makes vector code of them.
+const FEWEST: usize = 3;
 
 /// Returns the block that an elementwise function stands for.
 pub(crate) fn block(
@@ -56,16 +60,21 @@ pub(crate) fn block(
 /// Writes the derivatives of a formula in reverse, if it has them, and its loops out, if it has no others. If it becomes too
 /// large, it is recorded.
 fn write_out(body: &mut Group, elementwise: &mut Elementwise) {
-    elementwise.reversed =
+    let mut reversed =
         reversed(body, elementwise).filter(|reversed| is_small_in_reverse(reversed, elementwise));
     let written = unrolled(body, elementwise);
     if style(&written.stream(), elementwise) != Style::WrittenOut {
+        if let Some(reversed) = &mut reversed {
+            reversed.has_outputs = reversed.is_straight() && elementwise.entries.is_empty();
+        }
+        elementwise.reversed = reversed;
         return;
     }
     let was_written_out = elementwise.style == Style::WrittenOut;
-    if elementwise.reversed.is_some()
-        || !was_written_out && is_small(&written.stream(), elementwise)
-    {
+    let is_compiled = was_written_out || is_small(&written.stream(), elementwise);
+    let is_better = |reversed: &Reversed| reversed.inputs >= FEWEST || !is_compiled;
+    elementwise.reversed = reversed.filter(is_better);
+    if elementwise.reversed.is_some() || is_compiled && !was_written_out {
         *body = written;
         elementwise.style = Style::WrittenOut;
     } else if !was_written_out {

@@ -106,7 +106,8 @@ impl Search<'_> {
                 if is_mark(first, ':') && is_mark(second, ':') =>
             {
                 let is_whole = !outer.last().is_some_and(|token| is_mark(token, ':'));
-                let is_number = *of == self.elementwise.number || of == "f64" || of == "f32";
+                let is_number = *of == self.elementwise.number
+                    || ["f64", "f32", "Real"].iter().any(|name| of == name);
                 is_whole && is_number || self.are_values(arguments.stream())
             }
             _ => {

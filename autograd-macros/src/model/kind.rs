@@ -92,6 +92,15 @@ pub(crate) struct Reversed {
     pub(crate) branches: Vec<Option<Branch>>,
     /// The numbers that it returns.
     pub(crate) outputs: Vec<usize>,
+    /// Whether loops take the outputs from it, too: of the body, the compiler may make no vector code.
+    pub(crate) has_outputs: bool,
+}
+
+impl Reversed {
+    /// Returns whether there are no branches, all of which it computes.
+    pub(crate) fn is_straight(&self) -> bool {
+        self.branches.iter().all(Option::is_none)
+    }
 }
 
 /// A branch of an `if`: all branches are computed, and those that are not taken pass nothing on.

@@ -125,7 +125,7 @@ impl<'a> Run<'a> {
     }
 
     /// Returns a closure that calls `T::exp`, `Real::exp` or a function beside the formula.
-    fn calling(&self, path: &ExprPath) -> Option<ExprClosure> {
+    pub(super) fn calling(&self, path: &ExprPath) -> Option<ExprClosure> {
         let is_variable = |name| self.variable(name).is_some();
         if path.qself.is_some() || path.path.get_ident().is_some_and(is_variable) {
             return None;

@@ -40,9 +40,6 @@ const DEPTH: usize = 128;
 /// The most expressions that are run: functions that call others twice could take forever.
 const STEPS: usize = 1 << 16;
 
-/// The fewest numbers: with fewer, dual numbers are as fast.
-const FEWEST: usize = 3;
-
 /// The words of items that a body may have.
 const ITEMS: [&str; 4] = ["const", "fn", "static", "use"];
 
@@ -90,7 +87,7 @@ pub(super) fn reversed(body: &Group, elementwise: &Elementwise) -> Option<Revers
         run.bind(name, value);
     }
     let is_long = elementwise.scan.is_some() && run.numbers > MOST_OF_STEP;
-    if is_long || run.numbers < FEWEST {
+    if is_long {
         return None;
     }
     let block: Block = syn::parse2(body.to_token_stream()).ok()?;
@@ -135,6 +132,7 @@ pub(super) fn reversed(body: &Group, elementwise: &Elementwise) -> Option<Revers
         operations: run.operations,
         branches: run.branches,
         outputs: results,
+        has_outputs: false,
     })
 }
 
@@ -751,9 +749,12 @@ impl Run<'_> {
     }
 
     fn call(&mut self, call: &ExprCall) -> Option<Value> {
-        let Expr::Path(ExprPath {
+        let Expr::Path(called) = &*call.func else {
+            return None;
+        };
+        let ExprPath {
             path, qself: None, ..
-        }) = &*call.func
+        } = called
         else {
             return None;
         };
@@ -783,7 +784,13 @@ impl Run<'_> {
                 Operand::Plain(plain) => self.operation(Operation::Constant(plain)),
             };
         }
-        let function = text.strip_prefix("f64::")?;
+        let Some(function) = text.strip_prefix("f64::") else {
+            // `T::exp(x)`
+            let written = self.calling(called)?;
+            let arguments = std::iter::once(first).chain(arguments).collect();
+            let scopes = Vec::new();
+            return self.closure(&Closure { written, scopes }, arguments);
+        };
         if function == "from" {
             let Value::Plain(number) = first else {
                 return None;
