@@ -20,6 +20,11 @@ macro_rules! formulas {
     )+};
 }
 
+/// A function of numbers, beside the formula that calls it.
+fn bent<T: Real>(x: T) -> T {
+    x.ln_1p() + x.tanh()
+}
+
 formulas! {
     cubic(x) = x * x * x - 2.0 * x;
     squash(x, limit) = x / (1.0 + (x / limit).powi(2)).sqrt();
@@ -32,6 +37,8 @@ formulas! {
     angle(x, y) = y.atan2(x);
     power(x, p) = x.powf(p);
     density(x, mean) = (x - mean).normal_pdf();
+    helper(x, y) = bent(x) * y;
+    iterator(x, y) = [x, y].iter().map(|z| z.ln_1p()).sum::<T>();
     well(x) = if x > 0.5 { x.square() } else { x.exp_m1() };
 }
 
@@ -88,6 +95,8 @@ fn functions<T: Element>() -> Vec<Function<T>> {
         ("angle", Box::new(|x, y| angle(x, y))),
         ("power", Box::new(|x, y| power(x, y))),
         ("density", Box::new(|x, y| density(x, y))),
+        ("helper", Box::new(|x, y| helper(x, y))),
+        ("iterator", Box::new(|x, y| iterator(x, y))),
         ("well", Box::new(|x, _| well(x))),
         (
             "swirl",

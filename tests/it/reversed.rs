@@ -432,7 +432,7 @@ mod calling {
         z.ln_1p() + z.tanh() * 0.5
     });
     both!(paths: |x, y| Real::ln_1p(x) * T::exp(y), x.ln_1p() * y.exp());
-    both!(mapped: |x, y| { let [a, b] = [x, x * y].map(|a| a.sin()); a * b }, x.sin() * (x * y).sin());
+    both!(mapped: |x, y| { let [a, b] = [x, x * y].map(T::sin); a * b }, x.sin() * (x * y).sin());
     both!(summed: |x, y| [x, y].iter().map(|a| a.exp()).sum::<T>() * y, (x.exp() + y.exp()) * y);
     both!(folded: |x, y| [0.1, 0.2].iter().fold(T::from(0.5), |sum, c| sum * x + *c) * y,
         ((T::from(0.5) * x + 0.1) * x + 0.2) * y);
