@@ -20,11 +20,6 @@ macro_rules! formulas {
     )+};
 }
 
-/// A function of numbers, beside the formula that calls it.
-fn bent<T: Real>(x: T) -> T {
-    x.ln_1p() + x.tanh()
-}
-
 formulas! {
     cubic(x) = x * x * x - 2.0 * x;
     squash(x, limit) = x / (1.0 + (x / limit).powi(2)).sqrt();
@@ -37,9 +32,18 @@ formulas! {
     angle(x, y) = y.atan2(x);
     power(x, p) = x.powf(p);
     density(x, mean) = (x - mean).normal_pdf();
-    helper(x, y) = bent(x) * y;
     iterator(x, y) = [x, y].iter().map(|z| z.ln_1p()).sum::<T>();
     well(x) = if x > 0.5 { x.square() } else { x.exp_m1() };
+}
+
+/// A function of numbers, beside the formula that calls it: what a macro writes does not know its neighbors.
+fn bent<T: Real>(x: T) -> T {
+    x.ln_1p() + x.tanh()
+}
+
+#[custom_function(elementwise)]
+fn helper<T: Real>(x: T, y: T) -> T {
+    bent(x) * y
 }
 
 /// Rows of two numbers, each turned by an angle.
