@@ -18,6 +18,8 @@ enum Part {
     Members,
     /// What is in parentheses: arguments, or an expression.
     Arguments,
+    /// The arguments of a macro, which puts them where it likes.
+    OfMacro,
     Other,
 }
 
@@ -45,6 +47,8 @@ fn opened_in(tokens: TokenStream, part: Part) -> TokenStream {
         let within = match (group.delimiter(), part) {
             (Delimiter::None, part) => part,
             (Delimiter::Brace, Part::Item) if is_block => Part::Members,
+            _ if part == Part::OfMacro => part,
+            _ if opened.last().is_some_and(|before| is_mark(before, '!')) => Part::OfMacro,
             (Delimiter::Parenthesis, _) => Part::Arguments,
             _ => Part::Other,
         };
@@ -82,7 +86,8 @@ fn stands_alone(before: &[TokenTree], next: Option<&TokenTree>, part: Part) -> b
         [.., equal] => is_mark(equal, '='),
         [] => false,
     };
-    is_argument || is_value && next.is_some_and(|next| is_mark(next, ';'))
+    let is_value = is_value && next.is_some_and(|next| is_mark(next, ';'));
+    is_argument || is_value && part != Part::OfMacro
 }
 
 /// Returns whether tokens are an expression that operators beside it would take apart.
@@ -150,6 +155,10 @@ mod tests {
                 quote!(f(|x| x + 1, x + y, 2 * (x + y), [(x + y)])),
             ),
             (quote!((#closure)(x)), quote!((|x| x + 1)(x))),
+            (
+                quote!(times!(#sum); times! { f(#sum); let s = #sum; }),
+                quote!(times!((x + y)); times! { f((x + y)); let s = (x + y); }),
+            ),
         ];
         for (passed_on, expected) in cases {
             assert_eq!(opened(passed_on).to_string(), expected.to_string());
