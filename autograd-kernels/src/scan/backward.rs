@@ -280,7 +280,7 @@ where
             let found = if const { F::IS_REVERSED } {
                 reversed::<D, _, _, I, O>(self.formula, &entries, at, x, of_results).0
             } else {
-                self.dual(&entries, at, x, of_results)
+                dual::<T, M, F, D, V, I, O>(self.formula, &entries, at, x, of_results)
             };
             each!(input < I => {
                 if V::place(input).is_some() {
@@ -343,46 +343,45 @@ where
     }
 }
 
-impl<T, F, D, V, const I: usize, const O: usize, const S: usize, const X: usize>
-    StepBackward<'_, '_, T, F, D, V, I, O, S, X>
-where
+/// Computes Σₖ gₖ ∂fₖ with respect to the variables, by dual numbers: one tangent for each input.
+#[cfg_attr(optimized, inline(always))]
+fn dual<
     T: Element,
+    M: Number<T>,
     F: Formula<I, O>,
     D: Order,
     V: Variables,
-{
-    /// Computes Σₖ gₖ ∂fₖ with respect to the variables, by dual numbers: one tangent for each input.
-    #[cfg_attr(optimized, inline(always))]
-    fn dual<M: Number<T>>(
-        &self,
-        entries: &F::Entries,
-        at: Place,
-        x: [D::Of<M>; I],
-        gradients: [D::Of<M>; O],
-    ) -> [D::Of<M>; I] {
-        let zero = Dual::<M, I>::constant(M::from(0.0));
-        let mut numbers = [D::filled(zero); I];
-        each!(input < I => {
+    const I: usize,
+    const O: usize,
+>(
+    formula: &F,
+    entries: &F::Entries,
+    at: Place,
+    x: [D::Of<M>; I],
+    gradients: [D::Of<M>; O],
+) -> [D::Of<M>; I] {
+    let zero = Dual::<M, I>::constant(M::from(0.0));
+    let mut numbers = [D::filled(zero); I];
+    each!(input < I => {
+        each!(component < D::COUNT => {
+            let value = x[input].as_ref()[component];
+            numbers[input].as_mut()[component] = match V::place(input) {
+                Some(place) if component == 0 => Dual::variable(value, place),
+                _ => Dual::constant(value),
+            };
+        });
+    });
+    let computed = D::call(formula, entries, at, numbers);
+    let mut found = [D::filled(M::from(0.0)); I];
+    each!(input < I => {
+        if let Some(variable) = V::place(input) {
             each!(component < D::COUNT => {
-                let value = x[input].as_ref()[component];
-                numbers[input].as_mut()[component] = match V::place(input) {
-                    Some(place) if component == 0 => Dual::variable(value, place),
-                    _ => Dual::constant(value),
-                };
+                found[input].as_mut()[component] =
+                    contracted::<_, D, I, O>(&computed, &gradients, component, variable);
             });
-        });
-        let computed = D::call(self.formula, entries, at, numbers);
-        let mut found = [D::filled(M::from(0.0)); I];
-        each!(input < I => {
-            if let Some(variable) = V::place(input) {
-                each!(component < D::COUNT => {
-                    found[input].as_mut()[component] =
-                        contracted::<_, D, I, O>(&computed, &gradients, component, variable);
-                });
-            }
-        });
-        found
-    }
+        }
+    });
+    found
 }
 
 /// Returns the component `of_sum` of Σₖ gₖ ∂fₖ, along one variable.
