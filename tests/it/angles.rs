@@ -9,6 +9,16 @@ use pullback::prelude::*;
 /// Three blocks, and some elements over.
 const LENGTH: usize = 781;
 
+/// Checks functions of both element types.
+macro_rules! check_both {
+    ($($name:literal: $f:expr),+ $(,)?) => {
+        $(
+            check::<f64>($name, $f);
+            check::<f32>($name, $f);
+        )+
+    };
+}
+
 macro_rules! functions_of_a_sine {
     ($($name:ident + $more:literal),*) => {
         mod of_sine {
@@ -110,21 +120,16 @@ fn beside<T: Real>(x: T, y: T) -> (T, T) {
 
 #[test]
 fn formulas_of_angles_see_large_ones() {
-    check::<f64>("power", power);
-    check::<f32>("power", power);
-    check::<f64>("fused", fused);
-    check::<f32>("fused", fused);
-    check::<f64>("clipped", clipped);
-    check::<f32>("clipped", clipped);
-    check::<f64>("renamed", renamed);
-    check::<f32>("renamed", renamed);
-    check::<f64>("beside", |x, y| beside(x, y).0);
-    check::<f32>("beside", |x, y| beside(x, y).0);
-    check::<f64>("rows", turned);
-    check::<f32>("rows", turned);
-    // Gradients have derivatives, too.
-    check::<f64>("squared", |x, y| fused(x, y).square());
-    check::<f32>("squared", |x, y| fused(x, y).square());
+    check_both!(
+        "power": power,
+        "fused": fused,
+        "clipped": clipped,
+        "renamed": renamed,
+        "beside": |x, y| beside(x, y).0,
+        "rows": turned,
+        // Gradients have derivatives, too.
+        "squared": |x, y| fused(x, y).square(),
+    );
 }
 
 /// A state that is an angle, and steps that are angles.
@@ -162,14 +167,12 @@ fn columns_of_angles<T: Real>(#[row] y: T, #[column] x: T) -> T {
 
 #[test]
 fn steps_and_pairs_of_angles_see_large_ones() {
-    check::<f64>("steps", of_steps);
-    check::<f32>("steps", of_steps);
-    check::<f64>("one lane", of_one_lane);
-    check::<f32>("one lane", of_one_lane);
-    check::<f64>("rows of pairs", rows_of_angles);
-    check::<f32>("rows of pairs", rows_of_angles);
-    check::<f64>("columns of pairs", |x, y| columns_of_angles(y, x));
-    check::<f32>("columns of pairs", |x, y| columns_of_angles(y, x));
+    check_both!(
+        "steps": of_steps,
+        "one lane": of_one_lane,
+        "rows of pairs": rows_of_angles,
+        "columns of pairs": |x, y| columns_of_angles(y, x),
+    );
 }
 
 #[custom_function(elementwise)]
