@@ -49,6 +49,7 @@ impl Part {
     }
 
     /// Returns its number among all parts.
+    #[cfg_attr(optimized, inline(always))]
     fn number(self) -> usize {
         self.start / BLOCK
     }

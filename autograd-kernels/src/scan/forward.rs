@@ -118,7 +118,6 @@ where
                     states: &mut states,
                     before: &mut before,
                     results: &mut results,
-                    of: PhantomData,
                 },
             );
             for component in 0..D::COUNT {
@@ -186,7 +185,6 @@ struct StepForward<
     /// Room for the states before the step.
     before: &'a mut D::Of<[[T; BLOCK]; S]>,
     results: &'a mut D::Of<[Block<T>; O]>,
-    of: PhantomData<D>,
 }
 
 impl<T, F, D, const I: usize, const O: usize, const S: usize, const OUTPUTS: bool> OfAngles<T>

@@ -749,12 +749,11 @@ impl Run<'_> {
     }
 
     fn call(&mut self, call: &ExprCall) -> Option<Value> {
-        let Expr::Path(called) = &*call.func else {
-            return None;
-        };
-        let ExprPath {
-            path, qself: None, ..
-        } = called
+        let Expr::Path(
+            called @ ExprPath {
+                path, qself: None, ..
+            },
+        ) = &*call.func
         else {
             return None;
         };
@@ -772,6 +771,11 @@ impl Run<'_> {
         if let Some(function) = self.function_beside(&text) {
             return self.called(function, arguments);
         }
+        // `T::exp(x)`
+        if let Some(written) = self.calling(called) {
+            let scopes = Vec::new();
+            return self.closure(&Closure { written, scopes }, arguments);
+        }
         let number = &self.function.number;
         let mut arguments = arguments.into_iter();
         if text == "::core::convert::identity" {
@@ -784,13 +788,7 @@ impl Run<'_> {
                 Operand::Plain(plain) => self.operation(Operation::Constant(plain)),
             };
         }
-        let Some(function) = text.strip_prefix("f64::") else {
-            // `T::exp(x)`
-            let written = self.calling(called)?;
-            let arguments = std::iter::once(first).chain(arguments).collect();
-            let scopes = Vec::new();
-            return self.closure(&Closure { written, scopes }, arguments);
-        };
+        let function = text.strip_prefix("f64::")?;
         if function == "from" {
             let Value::Plain(number) = first else {
                 return None;
