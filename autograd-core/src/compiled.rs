@@ -3,8 +3,12 @@
 //! A program compiles each generic function that it calls, with all generic functions that those call: of a function that
 //! differentiates recorded operations, that is most of this crate. Where only the element type differs, of which there are
 //! two, a call goes through a pointer instead.
+//!
+//! Without the feature `ops`, by which a program asks for the shortest build, it compiles what its own formulas call: two
+//! of three functions of this crate are there for formulas, and a program that has none does not wait for them.
 
 /// Returns a pointer to a function that is generic over the element type alone.
+#[cfg(feature = "ops")]
 macro_rules! compiled_once {
     ($T:ident, $function:ident: $Pointer:ty) => {{
         struct Pointers;
@@ -14,6 +18,15 @@ macro_rules! compiled_once {
         static SINGLE: <Pointers as autograd_kernels::Family>::Of<f32> = $function::<f32>;
         static DOUBLE: <Pointers as autograd_kernels::Family>::Of<f64> = $function::<f64>;
         autograd_kernels::of_type::<$T, Pointers>(SINGLE, DOUBLE)
+    }};
+}
+
+/// Returns a pointer to a function that is generic over the element type alone.
+#[cfg(not(feature = "ops"))]
+macro_rules! compiled_once {
+    ($T:ident, $function:ident: $Pointer:ty) => {{
+        let pointer: $Pointer = $function::<$T>;
+        pointer
     }};
 }
 

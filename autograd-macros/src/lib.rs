@@ -34,6 +34,7 @@ mod fragments;
 mod fuzz;
 mod lower;
 mod model;
+#[cfg(feature = "module")]
 mod module;
 mod parse;
 mod place;
@@ -742,6 +743,7 @@ pub fn vmap(_: TokenStream, item: TokenStream) -> TokenStream {
     alone::other(item.into()).into()
 }
 
+#[cfg(feature = "module")]
 #[doc = include_str!("module/derive.md")]
 #[proc_macro_derive(Module, attributes(module))]
 pub fn module(item: TokenStream) -> TokenStream {

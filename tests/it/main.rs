@@ -72,3 +72,4 @@ mod threads;
 mod transaction;
 mod transforms;
 mod vmap;
+mod without_ops;

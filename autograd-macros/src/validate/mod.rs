@@ -33,7 +33,7 @@
 
 mod adjoint;
 mod agreement;
-mod arguments;
+pub(crate) mod arguments;
 mod asked;
 mod batch;
 mod bodies;
@@ -84,7 +84,6 @@ use crate::place::{Mistake, Place};
 use crate::strip;
 use crate::types::Floats;
 
-pub(crate) use arguments::{is_bare, known, path_to, read, runtime};
 pub(crate) use returns::struct_of_gradients;
 
 /// A function with mistakes: all of them, and what could be read in spite of them.

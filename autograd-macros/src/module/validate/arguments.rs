@@ -4,7 +4,7 @@ use syn::{Expr, ExprLit, Ident, Lit, LitStr, Path};
 
 use crate::diagnostics::Diagnostics;
 use crate::parse::{Argument, Helper};
-use crate::validate::{is_bare, known, path_to, read, runtime};
+use crate::validate::arguments::{is_bare, known, path_to, read, runtime};
 
 const OF_TYPE: [&str; 3] = ["name", "crate", "extra_repr"];
 const OF_FIELD: [&str; 3] = ["skip", "show", "rename"];
