@@ -40,6 +40,7 @@ where
 }
 
 /// Returns what is wrong, if the adjoint is not one.
+#[cfg_attr(not(feature = "ops"), inline)]
 fn check(
     options: Gradcheck,
     function: &ErasedFn<'_>,
@@ -65,6 +66,7 @@ fn check(
 }
 
 /// Returns directions for tensors, a different one for each.
+#[inline]
 fn directions(like: &[AnyTensor], seed: u32) -> Vec<AnyTensor> {
     let seeds = (100 * seed..).step_by(7);
     like.iter()
@@ -74,6 +76,7 @@ fn directions(like: &[AnyTensor], seed: u32) -> Vec<AnyTensor> {
 }
 
 /// Compares A(2 x - 3 x') with 2 A x - 3 A x'.
+#[inline]
 fn linearity(check: &Check<'_>, options: Gradcheck, seed: u32) -> Result<Option<String>, Error> {
     let [first, second] = [3 * seed, 3 * seed + 1].map(|seed| directions(&check.inputs, seed));
     let sums = first.iter().zip(&second);
@@ -115,6 +118,7 @@ fn linearity(check: &Check<'_>, options: Gradcheck, seed: u32) -> Result<Option<
 
 /// Compares ⟨A x, y⟩ with ⟨x, Aᵀ y⟩. Where they differ, and there are several inputs or outputs, those of each input and
 /// output alone show which are meant.
+#[inline]
 fn products(check: &Check<'_>, options: Gradcheck, seed: u32) -> Result<Option<String>, Error> {
     let x = directions(&check.inputs, 3 * seed);
     let y = directions(&check.recorded.outputs, 3 * seed + 2);
@@ -153,6 +157,7 @@ fn products(check: &Check<'_>, options: Gradcheck, seed: u32) -> Result<Option<S
 }
 
 /// Returns the two products, if they differ by more than rounding.
+#[inline]
 fn differing(
     check: &Check<'_>,
     options: Gradcheck,
@@ -172,6 +177,7 @@ fn differing(
 }
 
 /// Returns the inner product of two lists of tensors, and the sum of the magnitudes of its terms.
+#[inline]
 fn product(first: &[AnyTensor], second: &[AnyTensor]) -> (f64, f64) {
     let (mut sum, mut scale) = (0.0, 0.0);
     for (first, second) in first.iter().zip(second) {
@@ -185,6 +191,7 @@ fn product(first: &[AnyTensor], second: &[AnyTensor]) -> (f64, f64) {
 
 /// Returns whether two numbers differ by rounding alone; `scale` is the sum of the magnitudes that they are computed
 /// from. NaN agrees with no number.
+#[inline]
 fn agree(options: Gradcheck, inputs: &[AnyTensor], found: f64, expected: f64, scale: f64) -> bool {
     let is_single = |input: &AnyTensor| matches!(input, AnyTensor::F32(_));
     let rounding = if inputs.iter().any(is_single) {

@@ -91,6 +91,7 @@ struct Pair<'a> {
 
 impl Pair<'_> {
     /// Compares the results of both ways, which messages call `what`, and derivatives, called `of_gradients`.
+    #[cfg_attr(not(feature = "ops"), inline)]
     fn compare(
         &self,
         inputs: &[AnyTensor],
@@ -129,6 +130,7 @@ impl Pair<'_> {
 }
 
 /// Checks that two tensors differ by no more than the rounding of sums in different orders.
+#[inline]
 fn agree(found: &AnyTensor, expected: &AnyTensor) -> Result<(), String> {
     let (shape, looped) = (found.shape(), expected.shape());
     if shape != looped {

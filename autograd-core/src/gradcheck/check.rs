@@ -41,6 +41,7 @@ pub(super) struct Check<'a> {
 
 impl Check<'_> {
     /// Returns the check of the function that maps inputs, and gradients of the outputs, to gradients of the inputs.
+    #[inline]
     pub(super) fn of_gradients(&self) -> Result<Check<'_>, Error> {
         let recorded = &self.recorded;
         let seeds = arbitrary_gradients(&recorded.outputs, self.count);
@@ -51,6 +52,7 @@ impl Check<'_> {
     }
 
     /// Returns the check of the function that maps the inputs, and a direction for each, to tangents of the outputs.
+    #[inline]
     pub(super) fn of_tangents(&self) -> Result<Check<'_>, Error> {
         let positions = self.positions.iter().map(|position| self.count + position);
         let directions = self.inputs.iter().zip(positions.clone());
@@ -90,6 +92,7 @@ impl Check<'_> {
     }
 
     /// Compares the derivative of each entry of the outputs by each entry of the inputs.
+    #[inline]
     pub(super) fn compare(&self, mode: Mode) -> Result<(), Error> {
         if self.fast && self.agrees(mode)? {
             return Ok(());
@@ -125,6 +128,7 @@ impl Check<'_> {
 
     /// Returns, for each input, a row for each of its entries: the derivatives of all entries of the outputs, by a
     /// backward pass for each entry of the outputs.
+    #[inline]
     pub(super) fn columns(&self) -> Result<Vec<Array2<f64>>, Error> {
         /// The number of passes whose results are written together: single numbers would each miss the cache.
         const PASSES: usize = 16;
@@ -157,6 +161,7 @@ impl Check<'_> {
     }
 
     /// Returns the derivatives of the outputs in this direction of one input, by forward mode.
+    #[inline]
     pub(super) fn tangents(
         &self,
         input: usize,
@@ -170,6 +175,7 @@ impl Check<'_> {
 
     /// Returns the outputs with an entry of an input moved down and up by a step, and the steps. The inputs are in
     /// `moved`.
+    #[inline]
     fn differences(
         &self,
         moved: &mut [AnyTensor],
@@ -196,6 +202,7 @@ impl Check<'_> {
 
     /// Returns the one-sided differences of an entry of the outputs, if they are so far apart that the derivative may
     /// not exist.
+    #[inline]
     fn sides(&self, [below, above]: [&Beside; 2], row: usize) -> Option<[f64; 2]> {
         let outputs = self.recorded.outputs.iter().flat_map(AnyTensor::values);
         let center = outputs.into_iter().nth(row)?;
@@ -215,6 +222,7 @@ impl Check<'_> {
 
     /// Returns the value of an output, and what its rounding alone changes in a difference, if that is more than the
     /// tolerance.
+    #[inline]
     fn coarse(
         &self,
         output: usize,
@@ -257,6 +265,7 @@ impl Check<'_> {
     }
 
     /// Returns the output that contains an entry of all outputs, and the index of the entry in that output.
+    #[inline]
     fn place(&self, mut entry: usize) -> [usize; 2] {
         let mut output = 0;
         while entry >= self.recorded.outputs[output].len() {
@@ -267,6 +276,7 @@ impl Check<'_> {
     }
 
     /// Returns the mismatch of an entry of an input and an output.
+    #[inline]
     pub(super) fn mismatch(
         &self,
         derivative: Derivative,
@@ -295,6 +305,7 @@ impl Check<'_> {
         }
     }
 
+    #[inline]
     fn derivative(&self, mode: Mode) -> Derivative {
         match (self.derived, mode) {
             (None, Mode::Backward) => Derivative::First,
@@ -313,6 +324,7 @@ struct Beside {
 }
 
 /// Returns the central differences of all entries of the outputs.
+#[inline]
 fn central(below: &Beside, above: &Beside) -> Vec<f64> {
     let outputs = above.outputs.iter().zip(&below.outputs);
     outputs
@@ -321,6 +333,7 @@ fn central(below: &Beside, above: &Beside) -> Vec<f64> {
 }
 
 /// Returns the tangents of the outputs, by forward mode.
+#[inline]
 fn tangents(
     function: &ErasedFn<'_>,
     primals: &[AnyTensor],
@@ -336,6 +349,7 @@ pub(super) const CHANGED: &str = "a checked function changed its output's shape"
 
 /// Returns the function that maps the first `count` inputs of `function`, and gradients of its outputs, to gradients of
 /// these inputs.
+#[inline]
 pub(super) fn gradients(
     function: &ErasedFn<'_>,
     count: usize,
@@ -352,6 +366,7 @@ pub(super) fn gradients(
 }
 
 /// Returns the index along each axis of the `entry`th element in row-major order.
+#[inline]
 pub(super) fn indices(mut entry: usize, shape: &[usize]) -> Vec<usize> {
     let mut indices = vec![0; shape.len()];
     for (index, &length) in indices.iter_mut().zip(shape).rev() {

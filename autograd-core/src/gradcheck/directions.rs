@@ -13,6 +13,7 @@ use crate::thread::no_grad;
 
 impl Check<'_> {
     /// Returns whether the derivatives along one direction of each input agree with central differences.
+    #[inline]
     pub(super) fn agrees(&self, mode: Mode) -> Result<bool, Error> {
         let gradients = match mode {
             Mode::Backward => self.weighted_gradients()?,
@@ -47,6 +48,7 @@ impl Check<'_> {
 
     /// Returns, for each output, the gradients of the inputs when the output's gradient is its weights and the other
     /// outputs have none.
+    #[inline]
     fn weighted_gradients(&self) -> Result<Vec<Vec<Option<AnyTensor>>>, Error> {
         let outputs = &self.recorded.outputs;
         let gradients = outputs.iter().enumerate().map(|(place, output)| {
@@ -59,20 +61,24 @@ impl Check<'_> {
 }
 
 /// Returns the weights of an output's entries.
+#[inline]
 fn weights(output: &AnyTensor, place: usize) -> AnyTensor {
     output.direction(seed(2 * place + 1))
 }
 
 /// Returns the seed of an output's weights: no input's direction has it.
+#[inline]
 fn seed(place: usize) -> u32 {
     // INVARIANT: there are no more than a few inputs and outputs.
     u32::try_from(place).expect("the place of an input or output")
 }
 
+#[inline]
 fn dot(one: &[f64], other: &[f64]) -> f64 {
     one.iter().zip(other).map(|(one, other)| one * other).sum()
 }
 
+#[inline]
 fn length(vector: &[f64]) -> f64 {
     dot(vector, vector).sqrt()
 }
@@ -85,6 +91,7 @@ struct Difference {
 
 impl Difference {
     /// Returns the difference between an output at both ends of a move of an input.
+    #[inline]
     fn new(above: &AnyTensor, below: &AnyTensor, place: usize, moved: &Moved) -> Self {
         let rounding = match above {
             AnyTensor::F32(_) => f64::from(f32::EPSILON),
@@ -111,6 +118,7 @@ impl Difference {
     }
 
     /// Returns whether a derivative is within the bound; NaN never is.
+    #[inline]
     fn is_near(&self, analytical: f64) -> bool {
         (analytical - self.value).abs() <= self.noise
     }
@@ -128,6 +136,7 @@ struct Moved {
 }
 
 impl Moved {
+    #[inline]
     fn new(check: &Check<'_>, input: usize) -> Self {
         let eps = check.tolerances.eps;
         let center = &check.inputs[input];
@@ -150,6 +159,7 @@ impl Moved {
     }
 
     /// Returns the weighted difference of every output along the direction.
+    #[inline]
     fn differences(&self, check: &Check<'_>) -> Result<Vec<Difference>, Error> {
         let at = |moved: &AnyTensor| {
             let mut inputs = check.inputs.clone();

@@ -64,12 +64,14 @@ pub trait Made<T, D> {
 }
 
 impl<T: Element, D: Dimension> Made<T, D> for Array<T, D> {
+    #[inline]
     fn into_made(self) -> Tensor<T, D> {
         Tensor::from(self)
     }
 }
 
 impl<T: Element, D: Dimension> Made<T, D> for Tensor<T, D> {
+    #[inline]
     fn into_made(self) -> Tensor<T, D> {
         self.detach()
     }
@@ -161,6 +163,7 @@ pub fn gradcheck<I, O, F>(
 /// # Panics
 /// If there are none.
 #[track_caller]
+#[cfg_attr(not(feature = "ops"), inline)]
 pub(super) fn there_are_numbers(what: &str, inputs: &[AnyTensor]) {
     assert!(
         inputs.iter().any(|input| input.len() > 0),
@@ -170,6 +173,7 @@ pub(super) fn there_are_numbers(what: &str, inputs: &[AnyTensor]) {
 
 /// Returns the inputs with other signs: all at once, or each alone if the function cannot be computed for all. The list
 /// is empty for a function of positive numbers, whose largest output is the `usual` one.
+#[cfg_attr(not(feature = "ops"), inline)]
 fn of_either_sign(
     inputs: &[AnyTensor],
     drawn: &[Drawn],
@@ -212,6 +216,7 @@ fn of_either_sign(
 
 /// Returns the numbers of `input`, the first and about half of the others with the other sign, where they may have it;
 /// `None` if all are as before.
+#[inline]
 fn with_signs(input: &AnyTensor, seed: usize, drawn: &Drawn) -> Option<AnyTensor> {
     if !drawn.either_sign {
         return None;
@@ -240,6 +245,7 @@ fn with_signs(input: &AnyTensor, seed: usize, drawn: &Drawn) -> Option<AnyTensor
 const HUGE: f64 = 1e4;
 
 /// Returns the largest magnitude of an output, 0 if there is none; `None` if one is not finite, or of an error.
+#[cfg_attr(not(feature = "ops"), inline)]
 fn largest_output(function: &ErasedFn<'_>, inputs: &[AnyTensor]) -> Option<f64> {
     let outputs = no_grad(|| function(inputs)).ok()?;
     let elements = outputs.iter().flat_map(AnyTensor::values);
@@ -277,6 +283,7 @@ pub struct Reason<'e, E>(pub &'e E);
 
 impl<E: fmt::Display> Reason<'_, E> {
     /// Returns the text of the error.
+    #[inline]
     pub fn text(&self) -> Option<String> {
         Some(self.0.to_string())
     }
@@ -285,6 +292,7 @@ impl<E: fmt::Display> Reason<'_, E> {
 /// The method of [`Reason`] for all other errors.
 pub trait NoReason {
     /// Returns nothing.
+    #[inline]
     fn text(&self) -> Option<String> {
         None
     }

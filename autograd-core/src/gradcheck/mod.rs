@@ -4,6 +4,9 @@
 //! does so with less work. `thorough` checks properties that a right Jacobian does not show. `samples` has the numbers;
 //! `names` finds the function of a wrong derivative. The tests that the macro generates call `generated` and, for a
 //! `#[vmap]` rule, `batch`.
+//!
+//! What tests call is compiled in this crate with the feature `ops`, and else in the tests: see `compiled`. All below it is
+//! `#[inline]`, so that it is compiled in the same place.
 
 pub(crate) mod adjoint;
 pub(crate) mod batch;
@@ -33,17 +36,20 @@ thread_local! {
 }
 
 /// Returns whether a check of a function runs on this thread.
+#[inline]
 pub(crate) fn is_running() -> bool {
     RUNNING.get() || GENERATED.get()
 }
 
 /// Keeps what a message about a derivative that is wrong mentions: outputs that do not solve their equations.
+#[inline]
 pub(crate) fn note(unsolved: Unsolved) {
     let known = UNSOLVED.get();
     UNSOLVED.set(known.or(Some(unsolved)));
 }
 
 /// Returns whether a generated test checks a function on this thread.
+#[inline]
 pub(crate) fn is_generated() -> bool {
     GENERATED.get()
 }
@@ -88,11 +94,13 @@ pub struct Gradcheck {
 
 impl Gradcheck {
     /// Returns a check of the first order, with the default tolerances.
+    #[inline]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Sets the distance by which each entry is moved to either side.
+    #[inline]
     pub fn eps(self, eps: f64) -> Self {
         Self {
             eps: Some(eps),
@@ -101,6 +109,7 @@ impl Gradcheck {
     }
 
     /// Sets the absolute tolerance.
+    #[inline]
     pub fn atol(self, atol: f64) -> Self {
         Self {
             atol: Some(atol),
@@ -109,6 +118,7 @@ impl Gradcheck {
     }
 
     /// Sets the tolerance relative to the numerical value.
+    #[inline]
     pub fn rtol(self, rtol: f64) -> Self {
         Self {
             rtol: Some(rtol),
@@ -137,6 +147,7 @@ impl Gradcheck {
     /// let error = check.run(Double::apply, &x).unwrap_err();
     /// assert!(error.kind() == &ErrorKind::OnceDifferentiable);
     /// ```
+    #[inline]
     pub fn second_order(self) -> Self {
         Self {
             second_order: true,
@@ -147,6 +158,7 @@ impl Gradcheck {
     /// Checks forward mode too: the tangents along every entry of the inputs. With
     /// [`second_order`](Self::second_order), the derivatives of the tangents are checked too, by backward passes and by
     /// forward mode.
+    #[inline]
     pub fn forward_mode(self) -> Self {
         Self {
             forward_mode: true,
@@ -162,6 +174,7 @@ impl Gradcheck {
     ///
     /// A wrong derivative is not found if its errors happen to cancel along these directions, or are small beside the
     /// right entries. The checks of [`thorough`](Self::thorough) are not reduced.
+    #[inline]
     pub fn fast(self) -> Self {
         Self { fast: true, ..self }
     }
@@ -176,6 +189,7 @@ impl Gradcheck {
     /// - return the same gradient of an input if no other input requires grad.
     ///
     /// [`Mismatch::check`](crate::Mismatch::check) is the one that failed.
+    #[inline]
     pub fn thorough(self) -> Self {
         Self {
             thorough: true,
@@ -219,11 +233,13 @@ impl Gradcheck {
         }
     }
 
+    #[inline]
     fn orders(self) -> [u32; 2] {
         let order = 1 + u32::from(self.second_order);
         [order, if self.forward_mode { order } else { 0 }]
     }
 
+    #[inline]
     fn tolerances(self, inputs: &[AnyTensor]) -> Tolerances {
         let single = inputs
             .iter()

@@ -14,6 +14,7 @@ use crate::recording::Recording;
 use crate::tape::{Edge, Node};
 
 /// Returns the error of a check, with the names of the function and of the input if they are known.
+#[inline]
 pub(super) fn named(mut error: Error, check: &Check<'_>) -> Error {
     if let Some(mismatch) = error.mismatch_mut() {
         mismatch.unsolved = UNSOLVED.get();
@@ -28,6 +29,7 @@ pub(super) fn named(mut error: Error, check: &Check<'_>) -> Error {
 }
 
 /// Returns the name of a recorded input: that of the function it is given to.
+#[inline]
 pub(super) fn input(recorded: &Recording, input: usize) -> String {
     let node = recorded.outputs.iter().find_map(AnyTensor::edge);
     let edge = recorded.inputs[input].edge();
@@ -40,6 +42,7 @@ pub(super) fn input(recorded: &Recording, input: usize) -> String {
 }
 
 /// Returns the name of a recorded output, as the function that returned it has it.
+#[inline]
 pub(super) fn output(recorded: &Recording, output: usize) -> String {
     let edge = recorded.outputs[output].edge();
     let gradient = edge.and_then(|edge| edge.node.0.gradient_name(edge.output_nr as usize));
@@ -53,6 +56,7 @@ pub(super) fn output(recorded: &Recording, output: usize) -> String {
 pub(super) struct Doing<'a>(pub(super) &'a Check<'a>, pub(super) &'static str);
 
 impl Drop for Doing<'_> {
+    #[inline]
     fn drop(&mut self) {
         if std::thread::panicking() {
             let Self(check, what) = self;
@@ -68,6 +72,7 @@ impl Drop for Doing<'_> {
 }
 
 /// Returns the node of the function whose outputs were compared, if the closure applies only one.
+#[inline]
 fn only_node<'a>(recorded: &'a Recording, mismatch: &Mismatch) -> Option<&'a Node> {
     let is_of_one_output = mismatch.check == error::Check::Differences
         && matches!(mismatch.derivative, Derivative::First | Derivative::Tangent);
@@ -92,6 +97,7 @@ fn only_node<'a>(recorded: &'a Recording, mismatch: &Mismatch) -> Option<&'a Nod
 }
 
 /// Returns the node whose elements a tensor has in another shape: a function of pairs reshapes its tensors.
+#[inline]
 fn before_reshapes(mut node: &Node) -> &Node {
     while node.name() == "Reshape"
         && let [Some(edge)] = node.0.edges()
@@ -102,6 +108,7 @@ fn before_reshapes(mut node: &Node) -> &Node {
 }
 
 /// Returns the name of an input in the function's signature, or of the gradient or tangent after the inputs.
+#[inline]
 fn input_name(node: &Node, check: &Check<'_>, mismatch: &Mismatch) -> Option<String> {
     let recorded = &check.recorded;
     let of_input = |position: usize| {

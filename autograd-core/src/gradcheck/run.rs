@@ -13,6 +13,7 @@ use crate::thread::Scoped;
 /// Checks the derivatives of `function` at `inputs`, of these orders by backward passes and by forward mode. Inputs
 /// that require grad are checked, or all if none does; differences are not compared for those that are `estimated`,
 /// which may be left out at the end.
+#[cfg_attr(not(feature = "ops"), inline)]
 pub(super) fn check(
     options: Gradcheck,
     function: &ErasedFn<'_>,
@@ -68,6 +69,7 @@ pub(super) fn prepared<R>(
 }
 
 /// Checks the derivatives of these orders, each as a function. The first by backward passes is always checked.
+#[inline]
 fn run(check: &Check<'_>, [backward, forward]: [u32; 2], thorough: bool) -> Result<(), Error> {
     let doing = |what| Doing(check, what);
     {

@@ -9,6 +9,7 @@ use autograd_kernels::Element;
 impl AnyTensor {
     /// Returns the tensor with a different layout: gaps between the elements, and axes in reverse order. The gaps
     /// contain NaN.
+    #[inline]
     pub(super) fn scattered(&self) -> Self {
         let every_other = |_| Slice::new(0, None, 2);
         either!(self, map tensor => {
@@ -21,6 +22,7 @@ impl AnyTensor {
     }
 
     /// Returns one number repeated over the tensor's shape, stored once.
+    #[inline]
     pub(super) fn broadcast(&self, value: f64) -> Self {
         either!(self, map tensor => {
             let number = Tensor::from(ndarray::arr0(Element::from_f64(value)));
@@ -31,6 +33,7 @@ impl AnyTensor {
 
     /// Returns numbers without a pattern, of the tensor's shape: see [`arbitrary`]. Tensors with different places have
     /// different numbers, which no input has.
+    #[inline]
     pub(super) fn arbitrary(&self, place: usize) -> Self {
         /// More than there are inputs, whose seeds count from 0.
         const FIRST: u32 = 1 << 16;
@@ -41,11 +44,13 @@ impl AnyTensor {
 
     /// Returns numbers without a pattern, of the tensor's shape, of either sign and none near zero: a different
     /// direction for each seed.
+    #[inline]
     pub(super) fn direction(&self, seed: u32) -> Self {
         either!(self, map tensor => Tensor::from(direction(tensor.view().raw_dim(), seed)))
     }
 
     /// Returns the tensor moved by `step` along a direction of its shape.
+    #[inline]
     pub(super) fn moved(&self, direction: &Self, step: f64) -> Self {
         let direction = direction.values();
         either!(self, map tensor => {
@@ -59,6 +64,7 @@ impl AnyTensor {
 }
 
 /// Returns [`arbitrary`] gradients of the outputs that have one, which have the places from `first` on.
+#[inline]
 pub(super) fn arbitrary_gradients(outputs: &[AnyTensor], first: usize) -> Vec<Option<AnyTensor>> {
     let mut place = first;
     let gradient = |output: &AnyTensor| {
@@ -88,6 +94,7 @@ pub(super) fn arbitrary<T: Element, D: Dimension>(shape: D, seed: u32) -> Array<
 }
 
 /// Returns the 64 numbers from 64 times `block` on, in an order that has nothing to do with that of another block or seed.
+#[inline]
 fn shuffled(seed: u32, block: u32) -> [u32; 64] {
     /// Where the random numbers start. Found by trying: the tests below say what holds from here on.
     const START: u64 = 1_983_545;

@@ -27,6 +27,7 @@ struct Thorough<'a> {
 }
 
 /// Checks all properties of the backward functions but their derivatives.
+#[inline]
 pub(super) fn check(check: &Check<'_>) -> Result<(), Error> {
     let seeds = arbitrary_gradients(&check.recorded.outputs, check.count);
     let this = Thorough {
@@ -59,12 +60,14 @@ pub(super) fn check(check: &Check<'_>) -> Result<(), Error> {
 }
 
 impl Thorough<'_> {
+    #[inline]
     fn record(&self, inputs: &[AnyTensor]) -> Result<Recording, Error> {
         let called_at = self.check.recorded.called_at;
         Recording::of(&*self.check.function, inputs, false, called_at)
     }
 
     /// Checks that a second pass, and a second graph, have the same bits.
+    #[inline]
     fn repetition(&self) -> Result<(), Error> {
         let exactly = Tolerances {
             atol: 0.0,
@@ -79,6 +82,7 @@ impl Thorough<'_> {
         Ok(())
     }
 
+    #[inline]
     fn linearity(&self) -> Result<(), Error> {
         let outputs = self.check.recorded.outputs.iter().zip(&self.seeds);
         let seed: Array1<f64> = outputs
@@ -89,6 +93,7 @@ impl Thorough<'_> {
         self.compare(error::Check::Linearity, &self.reference, &sum)
     }
 
+    #[inline]
     fn layouts_of_gradients(&self) -> Result<(), Error> {
         let recorded = &self.check.recorded;
         let laid_out = |seeds: &Seeds, how: fn(&AnyTensor) -> AnyTensor| -> Seeds {
@@ -102,6 +107,7 @@ impl Thorough<'_> {
         self.compare(error::Check::BroadcastGradient, &found, &expected)
     }
 
+    #[inline]
     fn undefined_gradients(&self) -> Result<(), Error> {
         if self.seeds.iter().flatten().count() < 2 {
             return Ok(());
@@ -122,6 +128,7 @@ impl Thorough<'_> {
 
     /// Checks that each input has the same gradient where the others are constants: flags of the needed gradients may be
     /// mistaken for each other.
+    #[inline]
     fn single_inputs(&self) -> Result<(), Error> {
         let inputs = &self.check.inputs;
         for input in (0..inputs.len()).filter(|_| inputs.len() > 1) {
@@ -140,6 +147,7 @@ impl Thorough<'_> {
         Ok(())
     }
 
+    #[inline]
     fn compare(
         &self,
         check: error::Check,
@@ -150,6 +158,7 @@ impl Thorough<'_> {
         self.report(check, 0, differing)
     }
 
+    #[inline]
     fn report(
         &self,
         check: error::Check,
@@ -177,6 +186,7 @@ fn seeds(check: &Check<'_>, seed: impl Fn(&AnyTensor) -> AnyTensor) -> Seeds {
 }
 
 /// Returns the gradients of the inputs when those of the outputs are `seeds`.
+#[inline]
 fn pass(recorded: &Recording, seeds: &Seeds) -> Result<Gradients, Error> {
     let found = recorded.vjp(seeds.clone(), false)?;
     let found = or_zeros(found, &recorded.inputs);
@@ -187,6 +197,7 @@ fn pass(recorded: &Recording, seeds: &Seeds) -> Result<Gradients, Error> {
 type Differing = ([usize; 2], [f64; 2], f64);
 
 /// Returns the first entry that differs by more than the tolerance.
+#[inline]
 fn differing(found: &Gradients, expected: &Gradients, tolerances: Tolerances) -> Option<Differing> {
     let inputs = found.iter().zip(expected).enumerate();
     inputs

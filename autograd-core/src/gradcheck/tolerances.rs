@@ -10,11 +10,13 @@ pub(super) struct Tolerances {
 
 impl Tolerances {
     /// Returns the largest allowed difference of an analytical derivative from this numerical one.
+    #[inline]
     pub(super) fn of(self, numerical: f64) -> f64 {
         self.atol + self.rtol * numerical.abs()
     }
 
     /// Returns whether the two derivatives disagree; NaN agrees with no number.
+    #[inline]
     pub(super) fn exceeded(self, analytical: f64, numerical: f64) -> bool {
         let difference = (analytical - numerical).abs();
         difference.is_nan() || difference > self.of(numerical)

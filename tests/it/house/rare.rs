@@ -1,12 +1,15 @@
 //! Modules whose functions are compiled in the programs that use them: see DESIGN.md.
 
-use syn::{Attribute, FnArg, GenericParam, Generics, ImplItem, Item, Signature, Type};
+use syn::{
+    Attribute, FnArg, GenericParam, Generics, ImplItem, Item, Meta, MetaList, Signature, Type,
+};
 
 use super::read;
 use crate::sources::short;
 
-/// Modules of `autograd-core`, with all below them.
-const RARE: [&str; 2] = ["functional", "implicit"];
+/// Modules of `autograd-core`, with all below them. Of `gradcheck`, the functions that tests call are compiled in the core
+/// with the feature `ops`.
+const RARE: [&str; 3] = ["functional", "gradcheck", "implicit"];
 
 /// A single function without `#[inline]` would compile everything that it calls, for both element types, in the core.
 #[test]
@@ -23,7 +26,7 @@ fn rarely_used_functions_are_compiled_where_they_are_used() {
         let functions = module.items.iter().flat_map(functions);
         for (signature, attributes) in functions {
             count += 1;
-            if !attributes.iter().any(|one| one.path().is_ident("inline")) {
+            if !attributes.iter().any(is_inline) {
                 found.push(format!("`{}` in {}", signature.ident, short(&module.file)));
             }
         }
@@ -33,6 +36,16 @@ fn rarely_used_functions_are_compiled_where_they_are_used() {
         found.is_empty(),
         "functions without `#[inline]`: {found:#?}"
     );
+}
+
+/// Returns whether it is `#[inline]`, or that without the feature `ops`.
+fn is_inline(attribute: &Attribute) -> bool {
+    let is_without_ops =
+        |list: &MetaList| list.tokens.to_string().replace(' ', "") == "not(feature=\"ops\"),inline";
+    match &attribute.meta {
+        Meta::List(list) if list.path.is_ident("cfg_attr") => is_without_ops(list),
+        meta => meta.path().is_ident("inline"),
+    }
 }
 
 /// Returns the functions of an item that the compiler compiles once, not for each use.
