@@ -36,7 +36,7 @@ class Squash(torch.autograd.Function):
 
 
 class Empty(torch.autograd.Function):
-    """What PyTorch itself takes for a function that saves its tensors: no call of it can be faster."""
+    """A function that saves its tensors and computes nothing: what PyTorch itself takes."""
 
     @staticmethod
     def forward(ctx, x, limit):
@@ -50,8 +50,8 @@ class Empty(torch.autograd.Function):
 
 
 class Around(torch.autograd.Function):
-    """The function alone, in a `Function` that does nothing beside. The arrays leave no code of PyTorch in the caches of
-    the processor: a call takes longer than one on an element, which no bridge can change.
+    """The function alone, in a `Function` that does nothing else. PyTorch's part of it takes longer than for one element, as
+    the arrays have left none of its code in the processor's caches.
     """
 
     @staticmethod
