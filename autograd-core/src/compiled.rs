@@ -21,13 +21,12 @@ macro_rules! compiled_once {
     }};
 }
 
-/// Returns a pointer to a function that is generic over the element type alone.
+/// Returns the function, which is compiled where it is called.
 #[cfg(not(feature = "ops"))]
 macro_rules! compiled_once {
-    ($T:ident, $function:ident: $Pointer:ty) => {{
-        let pointer: $Pointer = $function::<$T>;
-        pointer
-    }};
+    ($T:ident, $function:ident: $Pointer:ty) => {
+        $function::<$T>
+    };
 }
 
 pub(crate) use compiled_once;
