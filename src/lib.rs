@@ -81,7 +81,7 @@
 //!
 //! | feature | | adds |
 //! |---|---|---|
-//! | `ops` | default | the built-in functions: methods of [`Tensor`] from `exp` to `conv2d`, and [`ops`]. Operators, `sum`, `mean`, `reshape`, `slice` and `stack` need no feature |
+//! | `ops` | default | the built-in functions: methods of [`Tensor`] from `exp` to `conv2d`, and [`ops`]. Operators, `sum`, `mean`, `reshape`, `slice` and `stack` need no feature. Without it, the crates that have formulas compile what these use |
 //! | `catalogue` | default | [`catalogue()`]; with `graph`, also its page, `catalogue::html` |
 //! | `nn` | | [`nn`], [`optim`] and `#[derive(Module)]`. Includes `ops` |
 //! | `graph` | | [`graph`] |
