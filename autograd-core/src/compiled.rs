@@ -4,8 +4,8 @@
 //! differentiates recorded operations, that is most of this crate. Where only the element type differs, of which there are
 //! two, a call goes through a pointer instead.
 //!
-//! Without the feature `ops`, by which a program asks for the shortest build, it compiles what its own formulas call: two
-//! of three functions of this crate are there for formulas, and a program that has none does not wait for them.
+//! Without the feature `ops`, by which a program asks for the shortest build, it compiles what its own formulas call: three
+//! of five functions of this crate were there for formulas, and a program that has none does not wait for them.
 
 /// Returns a pointer to a function that is generic over the element type alone.
 #[cfg(feature = "ops")]

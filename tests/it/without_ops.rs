@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use crate::package::cargo;
 use crate::sources::root;
 
 const MANIFEST: &str = r#"
@@ -54,8 +55,7 @@ fn formulas_of_a_crate_without_features_pass_their_generated_tests() {
     write("src/lib.rs", SOURCE);
     // The versions that the workspace was tested with.
     fs::copy(root().join("Cargo.lock"), folder.join("Cargo.lock")).expect("a lock file");
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    let output = Command::new(cargo)
+    let output = Command::new(cargo())
         .args(["test", "--offline", "--lib"])
         .current_dir(&folder)
         .env("CARGO_TARGET_DIR", folder.join("target"))
