@@ -7,6 +7,8 @@ use std::{env, fs};
 use proc_macro2::TokenStream;
 use quote::quote;
 
+use crate::lists::Lists as _;
+
 /// Returns whether the crate that is compiled may be optimized.
 ///
 /// Assertions say nothing of it, as a profile may have both. Results do not depend on it.
@@ -44,7 +46,7 @@ fn arguments() -> impl Iterator<Item = String> {
         let argument = argument.to_string_lossy().into_owned();
         let file = argument.strip_prefix('@').map(fs::read_to_string);
         match file {
-            Some(Ok(lines)) => lines.lines().map(str::to_owned).collect(),
+            Some(Ok(lines)) => lines.lines().map(str::to_owned).listed(),
             _ => vec![argument],
         }
     })

@@ -7,6 +7,7 @@ use proc_macro2::{Group, Literal, TokenStream, TokenTree};
 use quote::{ToTokens, quote_spanned};
 use syn::{Attribute, BinOp, Block, Expr, Ident, Item, ItemConst, Lit, Stmt, Type};
 
+use crate::lists::Lists as _;
 use crate::spell::{at, for_each_word, has_word, is_word};
 use crate::types::{is_primitive, peel, whole};
 
@@ -29,9 +30,9 @@ impl Constants {
     pub(crate) fn among<'a>(items: impl Iterator<Item = &'a [TokenTree]>) -> Self {
         let is_one = |item: &&[TokenTree]| item.iter().any(|token| is_word(token, "const"));
         let items = items.filter(is_one);
-        let parsed = items.filter_map(|item| syn::parse2(item.iter().cloned().collect()).ok());
+        let parsed = items.filter_map(|item| syn::parse2(item.iter().cloned().tokens()).ok());
         let mut constants = Self::default();
-        constants.extend(parsed.collect());
+        constants.extend(parsed.listed());
         constants
     }
 
@@ -123,7 +124,7 @@ impl Constants {
             let is_only = |item: &ItemConst| {
                 items.get(&item.ident.to_string()) == Some(&1) && item.attrs.is_empty()
             };
-            known.extend(own.filter(is_only).collect());
+            known.extend(own.filter(is_only).listed());
         }
         known
     }
@@ -197,7 +198,7 @@ impl Constants {
                 const _: () = ::core::assert!(#name #of_row == #number, #message);
             })
         });
-        checks.collect()
+        checks.tokens()
     }
 }
 
@@ -209,7 +210,7 @@ mod tests {
 
     /// Returns constants, each of which ends with a semicolon.
     fn read(items: TokenStream) -> Constants {
-        let tokens: Vec<_> = items.into_iter().collect();
+        let tokens = items.into_iter().listed();
         let ends = |token: &TokenTree| token.to_string() == ";";
         Constants::among(tokens.split_inclusive(ends))
     }

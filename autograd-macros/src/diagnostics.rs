@@ -7,6 +7,8 @@
 use proc_macro2::TokenStream;
 use quote::ToTokens;
 
+use crate::lists::Lists as _;
+
 /// Collects mistakes. Dropping one without [`Diagnostics::finish`] is a bug: mistakes would be lost.
 #[derive(Default)]
 pub(crate) struct Diagnostics {
@@ -59,7 +61,7 @@ impl Diagnostics {
         self.finished = true;
         match self.errors.as_slice() {
             [] => Ok(()),
-            errors => Err(errors.iter().map(syn::Error::to_compile_error).collect()),
+            errors => Err(errors.iter().map(syn::Error::to_compile_error).tokens()),
         }
     }
 }
@@ -75,10 +77,10 @@ impl Drop for Diagnostics {
 
 /// Returns `` `a`, `b`, `c` ``.
 pub(crate) fn list<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> String {
-    let quoted: Vec<_> = names
+    let quoted = names
         .into_iter()
         .map(|name| format!("`{}`", name.as_ref()))
-        .collect();
+        .listed();
     quoted.join(", ")
 }
 
@@ -135,7 +137,7 @@ pub(crate) fn distance_within(a: &str, b: &str, most: usize) -> Option<usize> {
 
 /// Returns the number of letters to insert, delete, replace or swap with a neighbor.
 pub(crate) fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().listed(), b.chars().listed());
     let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
     for i in 0..=a.len() {
         for j in 0..=b.len() {

@@ -5,6 +5,7 @@ use quote::quote;
 use syn::{Attribute, Expr, ExprLit, Ident, Lit, Meta, parse_quote};
 
 use crate::diagnostics::list;
+use crate::lists::Lists as _;
 use crate::model::{
     Batch, Definition, Elementwise, Forward, FreeFunction, FunctionKind, FunctionModel, Input,
     Order, Pairs, Reduce, Returned, Row, Saved, Scan, ScanRole,
@@ -279,7 +280,7 @@ fn written_formula(free: &FreeFunction, pairs: Option<&Pairs>) -> Vec<String> {
     };
     let before = [loops, "", "```text"];
     let before = before.map(String::from).into_iter();
-    before.chain(code).chain(["```".to_owned()]).collect()
+    before.chain(code).chain(["```".to_owned()]).listed()
 }
 
 /// Documents the type behind a function in the short form.
@@ -444,6 +445,6 @@ fn doc(lines: &[String]) -> TokenStream {
             format!(" {line}")
         }
     });
-    let text = lines.collect::<Vec<_>>().join("\n");
+    let text = lines.listed().join("\n");
     quote!(#[doc = #text])
 }

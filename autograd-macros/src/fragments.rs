@@ -7,6 +7,7 @@
 use proc_macro2::{Delimiter, Group, Spacing, TokenStream, TokenTree};
 use syn::Expr;
 
+use crate::lists::Lists as _;
 use crate::spell::{is_mark, is_word};
 
 /// What tokens are a part of.
@@ -70,7 +71,7 @@ fn opened_in(tokens: TokenStream, part: Part) -> TokenStream {
         own.set_span(group.span());
         opened.push(TokenTree::Group(own));
     }
-    opened.into_iter().collect()
+    opened.into_iter().tokens()
 }
 
 /// Returns whether no operator can take apart what is between these tokens and the next: an argument, or the value of
@@ -114,7 +115,7 @@ fn alone(tokens: TokenStream) -> TokenStream {
 
 /// Returns whether tokens stay together by themselves: a literal, a path, a block.
 fn is_whole(tokens: &TokenStream) -> bool {
-    let trees: Vec<TokenTree> = tokens.clone().into_iter().collect();
+    let trees: Vec<TokenTree> = tokens.clone().into_iter().listed();
     let is_of_path = |tree: &TokenTree| matches!(tree, TokenTree::Ident(_)) || is_mark(tree, ':');
     match &trees[..] {
         [TokenTree::Literal(_)] => true,

@@ -32,6 +32,7 @@ mod expand;
 mod fragments;
 #[cfg(test)]
 mod fuzz;
+mod lists;
 mod lower;
 mod model;
 #[cfg(feature = "module")]

@@ -18,6 +18,7 @@ use syn::{
 use syn::{braced, parenthesized, token};
 
 use crate::diagnostics::distance_within;
+use crate::lists::Lists as _;
 
 /// The item below the attribute.
 pub(crate) enum Item {
@@ -579,7 +580,7 @@ fn argument_list(input: ParseStream) -> Arguments {
 
 fn list_of(input: ParseStream, one: fn(ParseStream) -> syn::Result<Argument>) -> Arguments {
     let list = Punctuated::<Argument, Token![,]>::parse_terminated_with(input, one)?;
-    Ok(list.into_iter().collect())
+    Ok(list.into_iter().listed())
 }
 
 /// Returns the keyword of an item.

@@ -13,6 +13,7 @@ use quote::ToTokens as _;
 use syn::{Data, DeriveInput, Field, ItemFn, Type};
 
 use crate::constants::Constants;
+use crate::lists::Lists as _;
 use crate::model::Beside;
 use crate::parse::{self, Item};
 use crate::spell::{camel_case, for_each_word, group, has_word, is_mark, is_word};
@@ -96,7 +97,7 @@ const HERE: &str = "__pullback_here";
 
 /// Returns the place of an item whose attribute begins at a line and a column of a file.
 pub(crate) fn of(item: &TokenStream, file: &Path, at: (usize, usize)) -> Place {
-    let tokens: Vec<_> = item.clone().into_iter().collect();
+    let tokens = item.clone().into_iter().listed();
     let place = Named::read(&tokens).and_then(|item| item.place(file, at));
     place.unwrap_or_default()
 }
@@ -155,7 +156,7 @@ impl<'a> Named<'a> {
 
     /// Returns whether it may be a formula, whose numbers are of a type parameter bound by `Real`.
     fn is_formula(&self) -> bool {
-        self.is_function() && has_word(self.whole.iter().cloned().collect(), "Real")
+        self.is_function() && has_word(self.whole.iter().cloned().tokens(), "Real")
     }
 
     fn place(&self, file: &Path, at: (usize, usize)) -> Option<Place> {
@@ -167,7 +168,7 @@ impl<'a> Named<'a> {
         let is_taken = self.is_function() && (at.1 > 1 || source.words.contains(&self.ty));
         let (mut own, mut named, mut is_definition) = (HashSet::new(), HashSet::new(), false);
         let mut names_what_is_read = false;
-        for_each_word(self.whole.iter().cloned().collect(), &mut |word| {
+        for_each_word(self.whole.iter().cloned().tokens(), &mut |word| {
             let word = word.to_string();
             let is_constant = !["fn", "_"].contains(&&*word) && source.constants.contains(&word);
             // `Cdf::formula`, of a function `cdf`.
@@ -193,7 +194,7 @@ impl<'a> Named<'a> {
 
     /// Returns its place in a file, or in a group of the item around it.
     fn place_in(&self, tokens: TokenStream, around: &Around<'_>) -> Option<Place> {
-        let tokens: Vec<_> = tokens.into_iter().collect();
+        let tokens = tokens.into_iter().listed();
         let neighbors = neighbors(&tokens);
         if let Some(own) = neighbors.iter().position(|neighbor| neighbor.has(HERE)) {
             return Some(self.place_among(&neighbors, own, around));
@@ -229,7 +230,7 @@ impl<'a> Named<'a> {
         let repeated = || {
             let has_its_name = |named: Named<'_>| text(named.name) == text(self.name);
             let is_repeated = before.iter().filter_map(Neighbor::named).any(has_its_name);
-            is_repeated.then(|| Mistake::Repeated(self.name.iter().cloned().collect()))
+            is_repeated.then(|| Mistake::Repeated(self.name.iter().cloned().tokens()))
         };
         let taken = || {
             let others = before.iter().chain(&after[1..]);
@@ -238,8 +239,8 @@ impl<'a> Named<'a> {
         let of_names = || repeated().or_else(taken).filter(|_| is_always_compiled);
         Place {
             mistake: around.item.and_then(method).or_else(of_names),
-            elementwise: neighbors.iter().filter_map(Neighbor::elementwise).collect(),
-            holders: neighbors.iter().filter_map(Neighbor::holder).collect(),
+            elementwise: neighbors.iter().filter_map(Neighbor::elementwise).listed(),
+            holders: neighbors.iter().filter_map(Neighbor::holder).listed(),
             constants,
             functions,
         }
@@ -248,8 +249,8 @@ impl<'a> Named<'a> {
     /// Returns the functions that it calls, and those that these call.
     fn functions(&self, neighbors: &[Neighbor<'_>]) -> Vec<Beside> {
         let mut functions = Vec::new();
-        let mut tokens: TokenStream = self.whole.iter().cloned().collect();
-        let mut candidates: Vec<_> = neighbors.iter().filter_map(Neighbor::function).collect();
+        let mut tokens: TokenStream = self.whole.iter().cloned().tokens();
+        let mut candidates = neighbors.iter().filter_map(Neighbor::function).listed();
         let mut words = HashSet::new();
         while !tokens.is_empty() {
             for_each_word(std::mem::take(&mut tokens), &mut |word| {
@@ -258,7 +259,7 @@ impl<'a> Named<'a> {
             candidates.retain(|(path, item)| {
                 let name = path.split(':').next().unwrap_or_default();
                 let is_named = words.contains(name);
-                let item = || item.iter().cloned().collect();
+                let item = || item.iter().cloned().tokens();
                 if is_named && let Ok(function) = syn::parse2::<ItemFn>(item()) {
                     tokens.extend(function.to_token_stream());
                     let path = path.clone();
@@ -351,7 +352,7 @@ impl Neighbor<'_> {
         };
         let is_as_written = self.leaves(others);
         let path = if is_formula {
-            let attributes: TokenStream = self.attributes.iter().cloned().collect();
+            let attributes: TokenStream = self.attributes.iter().cloned().tokens();
             let has_own = has_word(attributes, "grad");
             format!("{}::formula", self.named().filter(|_| !has_own)?.ty)
         } else {
@@ -363,7 +364,7 @@ impl Neighbor<'_> {
 
     /// Returns the name of an elementwise function.
     fn elementwise(&self) -> Option<String> {
-        let arguments = self.attributes.iter().cloned().collect();
+        let arguments = self.attributes.iter().cloned().tokens();
         let mut is_elementwise = false;
         for_each_word(arguments, &mut |word| {
             is_elementwise |= word == "elementwise";
@@ -376,9 +377,9 @@ impl Neighbor<'_> {
 
     /// Returns the name of a type that has a field with a tensor, as far as the tokens of the fields show.
     fn holder(&self) -> Option<String> {
-        let item: DeriveInput = syn::parse2(self.item.iter().cloned().collect()).ok()?;
+        let item: DeriveInput = syn::parse2(self.item.iter().cloned().tokens()).ok()?;
         let fields: Vec<Field> = match item.data {
-            Data::Struct(data) => data.fields.into_iter().collect(),
+            Data::Struct(data) => data.fields.into_iter().listed(),
             Data::Enum(data) => data
                 .variants
                 .into_iter()
@@ -437,7 +438,7 @@ fn takes(item: &[TokenTree], ty: &str) -> Option<Taken> {
         return None;
     };
     if keyword == "use" {
-        return imports(item.iter().cloned().collect(), ty).then_some(Taken::Imported);
+        return imports(item.iter().cloned().tokens(), ty).then_some(Taken::Imported);
     }
     let place = item
         .iter()
@@ -465,7 +466,7 @@ fn imports(tokens: TokenStream, name: &str) -> bool {
 }
 
 fn parsed(tokens: &[TokenTree]) -> Option<Item> {
-    parse::item(tokens.iter().cloned().collect()).ok()
+    parse::item(tokens.iter().cloned().tokens()).ok()
 }
 
 /// Returns the words of a text.
@@ -487,12 +488,12 @@ fn defined(text: &str, keywords: &[&str]) -> HashSet<String> {
 fn text(tokens: &[TokenTree]) -> String {
     let word = |token: &TokenTree| match token {
         TokenTree::Group(group) => {
-            let inside: Vec<_> = group.stream().into_iter().collect();
+            let inside = group.stream().into_iter().listed();
             format!("{:?} {} end", group.delimiter(), text(&inside))
         }
         token => token.to_string(),
     };
-    let words: Vec<_> = tokens.iter().map(word).collect();
+    let words = tokens.iter().map(word).listed();
     words.join(" ")
 }
 
@@ -504,7 +505,7 @@ mod tests {
 
     /// Returns the mistake in the place of an item in a file, where it is marked.
     fn mistake(item: &TokenStream, file: TokenStream) -> Option<&'static str> {
-        let tokens: Vec<_> = item.clone().into_iter().collect();
+        let tokens = item.clone().into_iter().listed();
         let place = Named::read(&tokens)
             .unwrap()
             .place_in(file, &Around::default());
@@ -628,7 +629,7 @@ mod tests {
             #[custom_function]
             impl Cell {}
         );
-        let tokens: Vec<_> = item.clone().into_iter().collect();
+        let tokens = item.clone().into_iter().listed();
         let file = quote! {
             pub struct Weights<T> { a: f64, pub b: Vec<Option<Tensor2<T>>> }
             struct Layer(Parameter<f64, Ix1>);
@@ -649,7 +650,7 @@ mod tests {
             #[custom_function(elementwise)]
             fn sum<T: Real>(x: [T; N]) -> T {}
         );
-        let tokens: Vec<_> = item.clone().into_iter().collect();
+        let tokens = item.clone().into_iter().listed();
         let here = quote!(#[__pullback_here] #item);
         for (file, expected) in [
             (
@@ -691,7 +692,7 @@ mod tests {
                 first(x) + T::exp(x)
             }
         );
-        let tokens: Vec<_> = item.clone().into_iter().collect();
+        let tokens = item.clone().into_iter().listed();
         let file = quote! {
             /// Calls another one.
             #[inline(always)]
@@ -714,7 +715,7 @@ mod tests {
             .unwrap()
             .place_in(file, &Around::default());
         let functions = place.unwrap().functions.into_iter();
-        let paths: Vec<_> = functions.map(|beside| beside.path).collect();
+        let paths = functions.map(|beside| beside.path).listed();
         assert_eq!(paths, ["first", "Half::formula", "second"]);
         // A macro may change what it has.
         let beside = quote!(fn first<T: Real>(x: T) -> T { x } #[__pullback_here] #item);

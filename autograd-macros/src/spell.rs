@@ -6,6 +6,7 @@ use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
 use syn::{GenericParam, Generics, Ident, Type, TypeParam, TypePath};
 
+use crate::lists::Lists as _;
 use crate::types::{Content, Form, Kind, Passing, Rank, is_sized};
 
 /// Returns the name of the private module within the `const _` of an expansion.
@@ -97,7 +98,7 @@ pub(crate) fn of_rows(dimension: &Type) -> Option<(&Ident, Vec<&Ident>)> {
     }
     let mut segments = path.segments.iter().map(|segment| &segment.ident);
     let rank = segments.next()?;
-    let others: Vec<&Ident> = segments.collect();
+    let others: Vec<&Ident> = segments.listed();
     (!others.is_empty() && others.iter().all(is_other)).then_some((rank, others))
 }
 
@@ -148,7 +149,7 @@ pub(crate) fn taken(kind: Kind, form: Form, content: &Content) -> TokenStream {
 
 /// Writes several things as a tuple, and one as it is.
 pub(crate) fn tuple(elements: impl IntoIterator<Item = TokenStream>) -> TokenStream {
-    let elements: Vec<_> = elements.into_iter().collect();
+    let elements = elements.into_iter().listed();
     match elements.as_slice() {
         [single] => single.clone(),
         several => quote!((#(#several),*)),
@@ -166,7 +167,7 @@ pub(crate) fn placed(tokens: TokenStream, place: Span) -> TokenStream {
         token.set_span(token.span().located_at(place));
         token
     };
-    tokens.into_iter().map(place_one).collect()
+    tokens.into_iter().map(place_one).tokens()
 }
 
 /// Returns a type whose lifetimes are valid where none can be elided, as in a field.

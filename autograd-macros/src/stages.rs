@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use proc_macro2::TokenStream;
 use quote::quote;
 
+use crate::lists::Lists as _;
 use crate::place::Place;
 use crate::{expand, fragments, parse, print, strip, validate};
 
@@ -50,7 +51,7 @@ pub(crate) fn unguarded(
     };
     if let Some(definition) = definition {
         let free = definition.kind.free().map(|free| &free.ident);
-        let names: Vec<_> = [&definition.ident].into_iter().chain(free).collect();
+        let names = [&definition.ident].into_iter().chain(free).listed();
         print::if_wanted(&names, &expansion);
     }
     expansion

@@ -9,6 +9,7 @@ use proc_macro2::{Delimiter, Group, Ident, Spacing, Span, TokenStream, TokenTree
 use quote::{ToTokens as _, quote};
 use syn::{Meta, Path};
 
+use crate::lists::Lists as _;
 use crate::parse::{Part, is_argument, is_of_a_block, is_ours_on_parameter};
 use crate::spell::for_each_word;
 
@@ -45,7 +46,7 @@ pub(crate) fn repeated(item: TokenStream) -> (TokenStream, Vec<(Path, TokenStrea
             rest.push(token);
         }
     }
-    (rest.into_iter().collect(), repeated)
+    (rest.into_iter().tokens(), repeated)
 }
 
 fn other_arguments(attribute: &TokenStream) -> Option<(Path, TokenStream)> {
@@ -99,14 +100,14 @@ pub(crate) fn without_bodies(
             }
             token => token,
         };
-        members.into_iter().map(member).collect()
+        members.into_iter().map(member).tokens()
     })
 }
 
 /// Allows that a function of a block does not use some of its parameters, which others ask for.
 pub(crate) fn with_unused(item: TokenStream, function: &Ident, names: &[&Ident]) -> TokenStream {
     map_groups(item, Delimiter::Brace, |members| {
-        let mut members: Vec<TokenTree> = members.into_iter().collect();
+        let mut members: Vec<TokenTree> = members.into_iter().listed();
         let is_word = |token: &TokenTree, word: &Ident| matches!(token, TokenTree::Ident(other) if other == word);
         let keyword = Ident::new("fn", Span::call_site());
         let mut pairs = members.windows(2);
@@ -125,7 +126,7 @@ pub(crate) fn with_unused(item: TokenStream, function: &Ident, names: &[&Ident])
             allowed.set_span(parameters.span());
             members[place] = TokenTree::Group(allowed);
         }
-        members.into_iter().collect()
+        members.into_iter().tokens()
     })
 }
 
@@ -183,7 +184,7 @@ pub(crate) fn without_members(item: TokenStream, places: &[Range<usize>]) -> Tok
         let members = members.into_iter().enumerate();
         let is_kept =
             |(place, _): &(usize, TokenTree)| !places.iter().any(|places| places.contains(place));
-        members.filter(is_kept).map(|(_, token)| token).collect()
+        members.filter(is_kept).map(|(_, token)| token).tokens()
     })
 }
 
@@ -201,7 +202,7 @@ fn map_groups(
         }
         token => token,
     };
-    tokens.into_iter().map(map).collect()
+    tokens.into_iter().map(map).tokens()
 }
 
 fn without_attributes(tokens: TokenStream, is_ours: fn(&Ident) -> bool) -> TokenStream {
@@ -217,7 +218,7 @@ fn without_attributes(tokens: TokenStream, is_ours: fn(&Ident) -> bool) -> Token
             kept.push(token);
         }
     }
-    kept.into_iter().collect()
+    kept.into_iter().tokens()
 }
 
 /// Returns whether the attribute is ours: `forward(…)`, `path::forward`, `cfg_attr(…, forward)`.

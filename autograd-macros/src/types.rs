@@ -9,6 +9,7 @@ use syn::{
     PathSegment, Signature, Type, TypeParamBound, TypePath, WherePredicate,
 };
 
+use crate::lists::Lists as _;
 use crate::show::show;
 
 /// The form in which a function takes or returns a tensor.
@@ -141,8 +142,8 @@ impl Floats {
             .into_iter()
             .map(String::from)
             .chain(params)
-            .collect();
-        let aliases = forward.inputs.iter().filter_map(element_alias).collect();
+            .listed();
+        let aliases = forward.inputs.iter().filter_map(element_alias).listed();
         Self {
             certain,
             aliases,
@@ -578,7 +579,8 @@ pub(crate) fn bounds_of<'a>(
             WherePredicate::Type(of) if is_parameter(&of.bounded_ty, param) => Some(&of.bounds),
             _ => None,
         });
-    of_param.into_iter().chain(in_clause).flatten()
+    let bounds = of_param.into_iter().chain(in_clause).flatten();
+    bounds.listed().into_iter()
 }
 
 /// Returns the name that a parameter's pattern binds.
@@ -638,17 +640,19 @@ fn single_argument<'a>(ty: &'a Type, name: &str) -> Option<&'a Type> {
 }
 
 fn type_arguments(segment: &PathSegment) -> impl Iterator<Item = &Type> {
-    arguments(segment).filter_map(|argument| match argument {
+    let types = arguments(segment).filter_map(|argument| match argument {
         GenericArgument::Type(ty) => Some(ty),
         _ => None,
-    })
+    });
+    types.listed().into_iter()
 }
 
 fn lifetime_arguments(segment: &PathSegment) -> impl Iterator<Item = &Lifetime> {
-    arguments(segment).filter_map(|argument| match argument {
+    let lifetimes = arguments(segment).filter_map(|argument| match argument {
         GenericArgument::Lifetime(lifetime) => Some(lifetime),
         _ => None,
-    })
+    });
+    lifetimes.listed().into_iter()
 }
 
 fn arguments(segment: &PathSegment) -> impl Iterator<Item = &GenericArgument> {
@@ -664,8 +668,8 @@ pub(crate) fn inner_types(ty: &Type) -> Vec<&Type> {
         Type::Array(array) => vec![&array.elem],
         Type::Slice(slice) => vec![&slice.elem],
         Type::Reference(reference) => vec![&reference.elem],
-        Type::Tuple(tuple) => tuple.elems.iter().collect(),
-        Type::Path(path) => path.path.segments.iter().flat_map(type_arguments).collect(),
+        Type::Tuple(tuple) => tuple.elems.iter().listed(),
+        Type::Path(path) => path.path.segments.iter().flat_map(type_arguments).listed(),
         _ => Vec::new(),
     }
 }
@@ -681,5 +685,5 @@ fn types_of_bound(bound: &TypeParamBound) -> Vec<&Type> {
         GenericArgument::AssocType(assoc) => Some(&assoc.ty),
         _ => None,
     });
-    types.collect()
+    types.listed()
 }

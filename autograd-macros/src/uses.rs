@@ -11,6 +11,8 @@ use syn::{
     Macro, PatIdent,
 };
 
+use crate::lists::Lists as _;
+
 /// Returns the `known` names that `expression` uses, each where it is first, in that order.
 pub(crate) fn names(expression: &Expr, known: &[String]) -> Vec<Ident> {
     Uses::of(expression, known).found
@@ -126,7 +128,7 @@ impl<'a> Uses<'a> {
     }
 
     fn use_tokens(&mut self, tokens: TokenStream) {
-        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+        let tokens: Vec<TokenTree> = tokens.into_iter().listed();
         let is_punct = |index: Option<usize>, char| match index.and_then(|index| tokens.get(index))
         {
             Some(TokenTree::Punct(punct)) => punct.as_char() == char,
@@ -269,7 +271,7 @@ mod tests {
         let found: Vec<String> = names(expression, &known)
             .iter()
             .map(Ident::to_string)
-            .collect();
+            .listed();
         assert_eq!(found, expected, "{}", quote!(#expression));
     }
 
@@ -343,7 +345,7 @@ mod tests {
         let known = ["x"].map(String::from);
         let found = |expression: Expr| -> Vec<String> {
             let strangers = strangers(&expression, &known);
-            strangers.iter().map(Ident::to_string).collect()
+            strangers.iter().map(Ident::to_string).listed()
         };
         assert_eq!(
             found(parse_quote!(&x / norm - x.dot(&(y)) * norm)),

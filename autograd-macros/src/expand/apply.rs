@@ -17,6 +17,7 @@ use super::tokens::{
 };
 use super::{context, forward_mode, interface, probes, save};
 use crate::docs;
+use crate::lists::Lists as _;
 use crate::model::{Forward, FunctionModel, Input, Returned, Role, Source};
 use crate::types::{Form, Kind, peel};
 
@@ -182,7 +183,7 @@ fn gathered(forward: &Forward, p: &TokenStream) -> Vec<TokenStream> {
         (tensor.kind == Kind::List)
             .then(|| quote!(let #name = #p::references::<#parameters, _>(#name);))
     });
-    lists.collect()
+    lists.listed()
 }
 
 /// Returns whether the number of tensors that it returns is known only when it runs.
@@ -269,7 +270,7 @@ fn edges_and_needs(forward: &Forward, p: &TokenStream) -> (TokenStream, TokenStr
     let arguments: Vec<TokenStream> = inputs
         .iter()
         .map(|(input, tensor)| reference(input, tensor))
-        .collect();
+        .listed();
     if inputs.iter().any(|(_, tensor)| tensor.kind == Kind::List) {
         let lists = quote!(#p::Lists::new([#(#p::Argument::edges(#arguments)),*]));
         return (lists, quote!(#edges.needs()));
@@ -291,7 +292,7 @@ fn call(model: &FunctionModel, p: &TokenStream) -> TokenStream {
                 model.is_asked_for(source) || returned.role != Role::Intermediate,
             )
         })
-        .collect();
+        .listed();
     let pattern = returned.iter().map(
         |&(name, is_used)| {
             if is_used { quote!(#name) } else { quote!(_) }
@@ -360,7 +361,7 @@ fn conversions(forward: &Forward, p: &TokenStream) -> Vec<TokenStream> {
         };
         Some(quote_spanned!(span=> let #name: #ty = #converted;))
     });
-    conversions.collect()
+    conversions.listed()
 }
 
 /// Catches a panic of `run`, which runs forward, to pass it on with the shapes of the inputs. Returns also the statements
@@ -451,11 +452,11 @@ fn in_place_variable(input: &Input) -> Ident {
 /// Returns the arguments of forward.
 fn arguments(model: &FunctionModel, p: &TokenStream) -> Vec<TokenStream> {
     let forward = &model.forward;
-    let mut arguments: Vec<_> = forward
+    let mut arguments = forward
         .inputs
         .iter()
         .map(|input| argument(input, p))
-        .collect();
+        .listed();
     if let Some(asked) = &forward.needs_input_grad {
         let needs = local("needs");
         let needs = context::needs(model, |edge| quote!(#needs[#edge]));

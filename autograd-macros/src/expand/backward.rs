@@ -11,6 +11,7 @@ use super::tokens::{
     owned,
 };
 use super::{residual, save};
+use crate::lists::Lists as _;
 use crate::model::{
     Backward, Derivative, Forward, FunctionModel, Parameter, Role, Saved, Source, Wants,
 };
@@ -33,9 +34,9 @@ pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     }
     let (name, call) = (name(&model.forward), local("call"));
     let names = (0..model.saved.len()).map(saved_name);
-    let pattern = nested(&names.map(ToTokens::into_token_stream).collect::<Vec<_>>());
+    let pattern = nested(&names.map(ToTokens::into_token_stream).listed());
     let types = model.saved.iter().map(|saved| saved_type(saved, model, p));
-    let types = spell::placed(nested(&types.collect::<Vec<_>>()), value_span(model));
+    let types = spell::placed(nested(&types.listed()), value_span(model));
     let needs_input_grad = needs_input_grad(model);
     let context = context(model, p);
     let gradients = gradients(model, p);
@@ -159,11 +160,11 @@ fn gradients(model: &FunctionModel, p: &TokenStream) -> Vec<TokenStream> {
         .into_iter()
         .enumerate();
     let gradient = |(index, (output, ty)): (usize, (&crate::model::Returned, _))| {
-        let requests: Vec<_> = model
+        let requests = model
             .backwards
             .iter()
             .flat_map(|backward| backward.function.requests(Wants::Gradient(index)))
-            .collect();
+            .listed();
         // Only looking whether a gradient is there changes nothing.
         let only_looks = |asked: &&Parameter| asked.form == Some(Form::View) && asked.optional;
         let mutability = (!requests.iter().all(only_looks)).then(|| quote!(mut));
@@ -177,7 +178,7 @@ fn gradients(model: &FunctionModel, p: &TokenStream) -> Vec<TokenStream> {
         (!requests.is_empty())
             .then(|| quote!(let #mutability #name = #call.#grad::<#parameters>(#index);))
     };
-    outputs.filter_map(gradient).collect()
+    outputs.filter_map(gradient).listed()
 }
 
 /// Calls one backward function if this pass needs what it returns.
@@ -390,7 +391,7 @@ fn is_last(model: &FunctionModel, backward: usize, output: usize) -> TokenStream
         .iter()
         .filter(|later| later.function.asks_for(Wants::Gradient(output)))
         .flat_map(|later| later.covers.iter().copied())
-        .collect();
+        .listed();
     if later.is_empty() {
         return quote!(true);
     }

@@ -12,6 +12,7 @@ use super::tokens::{
 };
 use super::{apply, probes, residual};
 use crate::docs;
+use crate::lists::Lists as _;
 use crate::model::{Batch, Definition, Forward, FunctionModel, Input, Returned, TensorInput};
 use crate::types::{Content, Kind, Rank, last_segment};
 
@@ -69,13 +70,13 @@ impl<'a> Ranks<'a> {
         let inputs = forward.inputs.iter().zip(&batch.is_batched);
         let batched = inputs.filter(|(_, is_batched)| **is_batched);
         let ranks = batched.filter_map(|(input, _)| named_rank(&input.tensor.as_ref()?.ty.content));
-        let ranks: Vec<&Ident> = ranks.collect();
+        let ranks: Vec<&Ident> = ranks.listed();
         let params = definition.generics.type_params().map(|param| &param.ident);
         let params = params.filter(|param| ranks.contains(param));
         Self(
             params
                 .map(|param| (param, local(format_args!("Batch{param}"))))
-                .collect(),
+                .listed(),
         )
     }
 
@@ -252,7 +253,7 @@ fn run(model: &FunctionModel, batch: &Batch, p: &TokenStream) -> TokenStream {
     });
     let values: Vec<TokenStream> = values_of(forward)
         .map(|output| output.name.to_token_stream())
-        .collect();
+        .listed();
     let values = nested(&values);
     let pushed = quote! {
         let mut #outputs = <#p::BatchOutputs as ::core::default::Default>::default();

@@ -9,6 +9,7 @@ use super::bounds;
 use super::save;
 use super::tokens::{beside, dimension, element, field, local, number, option, tensor};
 use crate::docs;
+use crate::lists::Lists as _;
 use crate::model::{Backward, Definition, Forward, FunctionModel, Saved, Wants};
 use crate::spell::has_word;
 use crate::types::{Form, Kind, is_primitive};
@@ -75,7 +76,7 @@ pub(super) fn gradients_fallback(
     forward: &Forward,
     root: &TokenStream,
 ) -> TokenStream {
-    let all: Vec<usize> = (0..forward.differentiable().len()).collect();
+    let all: Vec<usize> = (0..forward.differentiable().len()).listed();
     let fields = Fields {
         covers: &all,
         are_tensors: false,
@@ -122,7 +123,7 @@ fn struct_of_gradients(
         }
         (field(&input.name), docs::gradient_field(&input.name), ty)
     };
-    let fields: Vec<_> = of.covers.iter().map(field).collect();
+    let fields = of.covers.iter().map(field).listed();
     let params = definition.generics.type_params().map(|param| &param.ident);
     // Others would be unused.
     let params = params.filter(|param| {
@@ -138,7 +139,7 @@ fn struct_of_gradients(
             param.to_token_stream()
         }
     });
-    let params: Vec<_> = params.collect();
+    let params = params.listed();
     let generics = (!params.is_empty()).then(|| quote!(<#(#params),*>));
     let name = beside(definition, "Gradients");
     let fields = fields
@@ -283,7 +284,7 @@ pub(super) fn marker(generics: &Generics) -> Option<(Ident, TokenStream)> {
             }
             GenericParam::Const(_) => None,
         })
-        .collect();
+        .listed();
     let name = local("__of");
     (!parameters.is_empty()).then(|| {
         (

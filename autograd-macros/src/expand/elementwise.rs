@@ -15,6 +15,7 @@ use super::values::{
 use super::{apply, pairs, probes, reversed, scan, slices};
 use crate::compiler;
 use crate::docs;
+use crate::lists::Lists as _;
 use crate::model::{
     Definition, Elementwise, Forward, FreeFunction, FunctionModel, Replaced, Row, Style,
 };
@@ -37,7 +38,7 @@ pub(super) fn formula(
             && !is_one_of(attr, &["inline", "cold"])
     };
     let attrs = attrs.iter().filter(is_moved);
-    let attrs: Vec<&Attribute> = attrs.collect();
+    let attrs: Vec<&Attribute> = attrs.listed();
     let units = definition.generics.type_params().map(|_| quote!(()));
     let number = &elementwise.number;
     let mut formula = elementwise.formula.clone();
@@ -104,7 +105,7 @@ pub(super) fn formula(
 /// Allows that the body does not use a parameter that a given derivative uses.
 fn allow_unused(formula: &mut Signature, elementwise: &Elementwise, body: &TokenStream) {
     let given = elementwise.replaced.iter();
-    let names: Vec<&Ident> = given.flat_map(|given| &given.names).collect();
+    let names: Vec<&Ident> = given.flat_map(|given| &given.names).listed();
     let unused = strip::unused(&names, body);
     for argument in &mut formula.inputs {
         if let FnArg::Typed(parameter) = argument
@@ -413,11 +414,11 @@ fn gradients_formula(
         of_outputs.names("g"),
         of_outputs.names("y"),
     );
-    let units: Vec<_> = definition
+    let units = definition
         .generics
         .type_params()
         .map(|_| quote!(()))
-        .collect();
+        .listed();
     let ident = &definition.ident;
     let is_held = |input: usize| {
         let mut given = elementwise.replaced.iter();
@@ -569,7 +570,7 @@ fn name_of<'a>(
 fn numbered(name: &str, count: usize) -> Vec<Ident> {
     (0..count)
         .map(|index| local(format_args!("{name}_{index}")))
-        .collect()
+        .listed()
 }
 
 /// Generates forward and `apply`.

@@ -10,6 +10,7 @@ use syn::{Ident, Type};
 use super::interface::{self, gathered, returns};
 use super::tokens::{at, in_form, is_consumed, local, reference, tuple};
 use super::{backward, residual, save, shapes};
+use crate::lists::Lists as _;
 use crate::model::{
     Derivative, Forward, FunctionModel, Input, Parameter, Returned, Role, Source, TensorInput,
     Wants,
@@ -75,7 +76,7 @@ pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
         .inputs
         .iter()
         .map(|input| argument(input, model, p))
-        .collect();
+        .listed();
     let question = forward.fallible.is_some().then(|| quote!(?));
     let outputs = forward.outputs().map(|output| &output.name);
     let outputs = tuple(outputs.map(|name| quote!(#name)));
@@ -129,7 +130,7 @@ fn split(
 ) -> Option<TokenStream> {
     let (tensor, call, jvp) = (input.tensor.as_ref()?, local("call"), model.jvp.as_ref());
     let requests: Vec<_> = jvp.zip(tensor.edge).map_or_else(Vec::new, |(jvp, edge)| {
-        jvp.requests(Wants::Tangent(edge)).collect()
+        jvp.requests(Wants::Tangent(edge)).listed()
     });
     let tangent = tangent(input);
     let moves_unknowns = model.residual.is_some() && tensor.edge.is_some();
@@ -327,7 +328,7 @@ fn outputs(forward: &Forward, tangent: &dyn Fn(&Ident, &Returned) -> TokenStream
         quote!(*#name = #value;)
     });
     Outputs {
-        written: written.collect(),
+        written: written.tokens(),
         returned: interface::finish(forward, |returned| output(&returned.name, returned)),
     }
 }

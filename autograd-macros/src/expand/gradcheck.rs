@@ -9,6 +9,7 @@ use syn::{Expr, Ident};
 
 use super::tokens::{at, dimension, element, is_consumed, local, number, private, runtime, tuple};
 use crate::diagnostics::list;
+use crate::lists::Lists as _;
 use crate::model::{
     Concrete, Definition, Derivative, Draw, FunctionModel, Gradcheck, Input, Order, Returned, Role,
     Sample, Vmap, Within,
@@ -42,7 +43,7 @@ pub(super) fn tests(model: &FunctionModel, default_crate: &str) -> TokenStream {
             }
         }
     });
-    tests.collect()
+    tests.tokens()
 }
 
 /// One call of the function in a test.
@@ -64,7 +65,7 @@ fn cases(gradcheck: &Gradcheck) -> Vec<Case<'_>> {
         let longer = all.iter().flat_map(|variants| {
             (0..count).map(move |variant| [&variants[..], &[variant]].concat())
         });
-        all = longer.collect();
+        all = longer.listed();
     }
     let left_out = || {
         let left_out = gradcheck.left_out.iter().map(Vec::as_slice);
@@ -76,7 +77,7 @@ fn cases(gradcheck: &Gradcheck) -> Vec<Case<'_>> {
             variants: variants.clone(),
         })
     });
-    cases.collect()
+    cases.listed()
 }
 
 /// Generates the statements that make the tensors.
@@ -379,8 +380,8 @@ fn body(model: &FunctionModel, call: &TokenStream, p: &TokenStream) -> TokenStre
             };
             quote!(let mut #name = #value;)
         })
-        .collect();
-    let outputs: Vec<&Returned> = model.forward.outputs().collect();
+        .listed();
+    let outputs: Vec<&Returned> = model.forward.outputs().listed();
     let is_plain = |output: &&Returned| output.has_gradient() && output.kind != Kind::Optional;
     if lent.is_empty() && outputs.iter().all(is_plain) {
         return call.clone();
@@ -389,7 +390,7 @@ fn body(model: &FunctionModel, call: &TokenStream, p: &TokenStream) -> TokenStre
         let name = local(format_args!("output_{index}"));
         output.has_gradient().then_some(name)
     });
-    let named: Vec<Option<Ident>> = named.collect();
+    let named: Vec<Option<Ident>> = named.listed();
     let pattern = tuple(named.iter().map(|name| {
         name.as_ref()
             .map_or_else(|| quote!(_), ToTokens::to_token_stream)
@@ -438,7 +439,7 @@ fn names(index: usize, sample: &Sample) -> Vec<Ident> {
     let of_list = |element| local(format_args!("input_{index}_{element}"));
     match sample {
         Sample::Tensor(_) => vec![one()],
-        Sample::List(draws) => (0..draws.len()).map(of_list).collect(),
+        Sample::List(draws) => (0..draws.len()).map(of_list).listed(),
         Sample::Value(_) => Vec::new(),
     }
 }
@@ -475,7 +476,7 @@ fn spelled(concrete: &Concrete, p: &TokenStream) -> TokenStream {
 pub(super) fn name(definition: &Definition, place: usize) -> Ident {
     let ident = definition.item();
     let text = ident.unraw().to_string();
-    let letters: Vec<char> = text.chars().collect();
+    let letters: Vec<char> = text.chars().listed();
     let mut name = String::new();
     for (index, letter) in letters.iter().enumerate() {
         let is_upper = |index: Option<usize>| {

@@ -5,6 +5,7 @@ use quote::{ToTokens as _, quote, quote_spanned};
 use syn::{GenericArgument, Lifetime, PathArguments, Type};
 
 use super::tokens::{at, element_and_dimension, is_consumed, option, tensor, tuple};
+use crate::lists::Lists as _;
 use crate::model::{Forward, Input, Returned, Role, TensorInput};
 use crate::types::{Kind, last_segment, peel};
 
@@ -17,13 +18,13 @@ pub(super) fn is_for_its_value(forward: &Forward) -> bool {
 /// Returns the parameters of `apply`: those of forward, with tensors for arrays, and any list of them for a list.
 pub(super) fn parameters(forward: &Forward, p: &TokenStream) -> Vec<TokenStream> {
     let inputs = forward.inputs.iter();
-    inputs.map(|input| parameter(input, true, p)).collect()
+    inputs.map(|input| parameter(input, true, p)).listed()
 }
 
 /// Returns the same parameters with lists of references to tensors alone.
 pub(super) fn gathered(forward: &Forward, p: &TokenStream) -> Vec<TokenStream> {
     let inputs = forward.inputs.iter();
-    inputs.map(|input| parameter(input, false, p)).collect()
+    inputs.map(|input| parameter(input, false, p)).listed()
 }
 
 pub(super) fn parameter(input: &Input, takes_any_list: bool, p: &TokenStream) -> TokenStream {

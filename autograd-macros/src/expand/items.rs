@@ -5,6 +5,7 @@ use quote::{ToTokens as _, quote};
 use syn::{Expr, Ident};
 
 use super::tokens::{local, number};
+use crate::lists::Lists as _;
 use crate::model::{Elementwise, Row};
 
 /// The inputs of a formula, or its outputs: the length of each that is a row. There are no slices among them.
@@ -21,7 +22,7 @@ impl<'a> Items<'a> {
 
     fn of(rows: &'a [Option<Row>]) -> Self {
         let length = |row: &'a Option<Row>| row.as_ref().and_then(Row::length);
-        Self(rows.iter().map(length).collect())
+        Self(rows.iter().map(length).listed())
     }
 
     /// Returns the inputs, and after them the gradients of the outputs.
@@ -71,7 +72,7 @@ impl<'a> Items<'a> {
     /// Returns a variable for each.
     pub(super) fn names(&self, name: &str) -> Vec<Ident> {
         let name = |index| local(format_args!("{name}_{index}"));
-        (0..self.0.len()).map(name).collect()
+        (0..self.0.len()).map(name).listed()
     }
 
     /// Returns the pattern of the array.
@@ -97,7 +98,7 @@ impl<'a> Items<'a> {
                 Some(length) => quote!(let #name: [#real; #length] = #p::row(&#all, #start);),
             }
         });
-        statements.collect()
+        statements.tokens()
     }
 
     /// Returns the array of these numbers and rows.

@@ -60,6 +60,7 @@ use quote::{ToTokens, quote};
 use syn::Ident;
 
 use crate::docs;
+use crate::lists::Lists as _;
 use crate::model::{
     Backward, Definition, Derivative, Forward, FunctionKind, FunctionModel, Source, Wants,
 };
@@ -182,7 +183,7 @@ fn asked(model: &FunctionModel) -> Vec<&Ident> {
             Source::Input(input) => Some(&model.forward.inputs[input].name),
             Source::Returned(_) | Source::Axis(_) | Source::Shape(_) => None,
         });
-    inputs.collect()
+    inputs.listed()
 }
 
 /// Generates the `const _` with the items that have no name.

@@ -9,6 +9,7 @@ use super::items::Items;
 use super::tokens::{local, number};
 use super::values::{formula_name, of_note};
 use crate::compiler;
+use crate::lists::Lists as _;
 use crate::model::{Definition, Elementwise, FunctionModel, Pairs, Reduce, Side};
 use crate::spell::at;
 
@@ -40,7 +41,7 @@ fn call(
     let count = elementwise.inputs.len();
     let places: Vec<usize> = (0..count)
         .filter(|&input| elementwise.differentiable[input])
-        .collect();
+        .listed();
     let (edges, places) = (number(places.len()), places.into_iter().map(number));
     let places = quote!(&[#(#places),*]);
     let extreme = |reduction: TokenStream| quote!(#p::Pairs::<Self>::extreme(#loops, #p::Reduction::#reduction, #inputs, #sides, #places));
@@ -78,7 +79,7 @@ fn sides(pairs: &Pairs, p: &TokenStream) -> Vec<TokenStream> {
         };
         quote!(#p::Side::#side)
     });
-    sides.collect()
+    sides.listed()
 }
 
 /// Generates the sides of the tensors as a constant of the formula, and whether its results are summed.

@@ -8,6 +8,7 @@ use quote::quote;
 use syn::{Type, TypeParam};
 
 use super::bounds::is_bound_by;
+use crate::lists::Lists as _;
 use crate::model::{Forward, FunctionModel, Role, Source, Wants};
 use crate::show::show;
 use crate::spell::{concrete, probe};
@@ -63,7 +64,7 @@ pub(super) fn constants(model: &FunctionModel, p: &TokenStream) -> TokenStream {
         );
         constant(&one.ty, &asked.ty, ("AS_SAVED", &message))
     });
-    inputs.chain(outputs).chain(saved).flatten().collect()
+    inputs.chain(outputs).chain(saved).flatten().tokens()
 }
 
 /// Generates a statement of `apply` for each value whose type the caller chooses.
@@ -76,7 +77,7 @@ pub(super) fn statements(model: &FunctionModel, p: &TokenStream) -> TokenStream 
         let (ty, name) = (&input.ty, input.name.to_string());
         quote!(#p::is_value::<#ty>(#function, #name);)
     });
-    checks.collect()
+    checks.tokens()
 }
 
 fn concrete_in(ty: &Type, model: &FunctionModel, p: &TokenStream) -> Option<TokenStream> {

@@ -12,6 +12,7 @@ use syn::ext::IdentExt as _;
 use super::backward::{self, nested};
 use super::tokens::{at, element_and_dimension, in_form, local, number, option, reference, tuple};
 use super::{context, save};
+use crate::lists::Lists as _;
 use crate::model::{
     Forward, FunctionModel, Input, Parameter, Residual, Returned, Source, TensorInput, Wants,
 };
@@ -70,7 +71,7 @@ fn places(residual: &Residual, forward: &Forward) -> Vec<(Source, Place)> {
         });
         (source, place)
     };
-    sources.map(place).collect()
+    sources.map(place).listed()
 }
 
 fn constants(residual: &Residual, forward: &Forward, p: &TokenStream) -> Vec<Constant> {
@@ -81,7 +82,7 @@ fn constants(residual: &Residual, forward: &Forward, p: &TokenStream) -> Vec<Con
         };
         Some(constant(index, source, forward, p))
     };
-    places.filter_map(constant).collect()
+    places.filter_map(constant).listed()
 }
 
 fn constant(index: usize, source: Source, forward: &Forward, p: &TokenStream) -> Constant {
@@ -150,10 +151,10 @@ pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> Option<TokenSt
     let (forward, residual) = (&model.forward, model.residual.as_ref()?);
     let (unknowns, inputs) = (local("unknowns"), local("inputs"));
     let (name, values) = (name(forward), constants(residual, forward, p));
-    let names: Vec<_> = values
+    let names = values
         .iter()
         .map(|one| one.variable.to_token_stream())
-        .collect();
+        .listed();
     let (names, types) = (nested(&names), values_type(&values));
     let places = places(residual, forward);
     let mut statements = Vec::new();
@@ -219,7 +220,7 @@ pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> Option<TokenSt
             };
             (variable, erased)
         })
-        .collect();
+        .listed();
     let pattern = tuple(found.iter().map(|(name, _)| name.to_token_stream()));
     let erased = found.iter().map(|(_, erased)| erased);
     Some(quote! {
@@ -238,7 +239,7 @@ pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> Option<TokenSt
 }
 
 fn values_type(values: &[Constant]) -> TokenStream {
-    let types: Vec<_> = values.iter().map(|one| one.ty.clone()).collect();
+    let types = values.iter().map(|one| one.ty.clone()).listed();
     nested(&types)
 }
 
@@ -288,10 +289,10 @@ pub(super) fn equations(model: &FunctionModel, p: &TokenStream) -> Equations {
     let dense = residual.dense.as_ref();
     let dense = dense.map_or_else(default, ToTokens::to_token_stream);
     let (applied_at, function) = (local("applied_at"), name(forward));
-    let variables: Vec<_> = values
+    let variables = values
         .iter()
         .map(|one| one.variable.to_token_stream())
-        .collect();
+        .listed();
     let variables = nested(&variables);
     let hidden = |is_recorded: bool| {
         let hidden = forward.unknowns().map(|unknown| {

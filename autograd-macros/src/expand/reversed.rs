@@ -8,6 +8,7 @@ use syn::{BinOp, Ident};
 use super::tokens::{local, number};
 use super::values::{block_of_entries, value};
 use crate::compiler;
+use crate::lists::Lists as _;
 use crate::model::{Condition, Elementwise, Operand, Operation, Reversed};
 use crate::spell::{has_word, numbered};
 
@@ -45,7 +46,7 @@ pub(super) fn derivatives(
     let results = operations.iter().zip(*inputs..);
     let results: TokenStream = results
         .map(|(operation, place)| result(place, operation, &real, p))
-        .collect();
+        .tokens();
     let values = elementwise.values.iter().filter_map(|(name, _)| {
         let value = value(name, elementwise, &quote!(self))?;
         has_word(results.clone(), name).then(|| quote!(let #name = #value;))
@@ -182,7 +183,7 @@ fn sum(terms: &[Term], real: &Ident, p: &TokenStream) -> Option<TokenStream> {
                 vec![(false, chosen)]
             }
         });
-    difference(sums.collect())
+    difference(sums.listed())
 }
 
 /// Returns the sum of some operands, of which some are negative.
@@ -341,7 +342,7 @@ fn passed(
                 let term = quote!(#p::passed(#adjoint, &#own, #variable));
                 (operand, Term::plus(term))
             });
-            terms.collect()
+            terms.listed()
         }
     }
 }

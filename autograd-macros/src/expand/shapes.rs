@@ -9,6 +9,7 @@ use syn::{Expr, ExprGroup, ExprParen, Ident, LitInt};
 
 use super::tokens::{at, is_consumed, local, number, option, reference, tuple};
 use crate::docs;
+use crate::lists::Lists as _;
 use crate::model::{
     Computed, Declared, Forward, FunctionModel, Input, Length, Returned, Role, Shape, Source,
     TensorInput,
@@ -45,9 +46,9 @@ pub(super) fn table(model: &FunctionModel, p: &TokenStream) -> Option<TokenStrea
         tensors.push(format!("{} {text}", one.name.unraw()));
     }
     let axes = forward.shapes.axes.iter();
-    let axes: Vec<_> = axes.map(|axis| axis.name.unraw().to_string()).collect();
+    let axes = axes.map(|axis| axis.name.unraw().to_string()).listed();
     let values = numbers(forward).into_iter();
-    let values: Vec<_> = values.map(|name| name.unraw().to_string()).collect();
+    let values = values.map(|name| name.unraw().to_string()).listed();
     let expressions = expressions(forward).into_iter();
     let expressions = expressions.map(|computed| computed.text.clone());
     let mut lines = vec![name.clone(), axes.join(" "), values.join(" ")];
@@ -134,7 +135,7 @@ fn compared(forward: &Forward) -> Vec<(&Input, &TensorInput, Option<&Declared>)>
 fn values(forward: &Forward) -> Vec<&Input> {
     let inputs = forward.inputs.iter();
     let is_used = |input: &&Input| forward.shapes.used().any(|name| *name == input.name);
-    inputs.filter(is_used).collect()
+    inputs.filter(is_used).listed()
 }
 
 /// Returns the values that forward returns whose shapes are declared.
@@ -145,7 +146,7 @@ fn returned(forward: &Forward) -> Vec<(Source, &Returned, &Shape)> {
             let shape = forward.shapes.of_returned(index)?;
             Some((Source::Returned(index), one, shape))
         })
-        .collect()
+        .listed()
 }
 
 /// Returns all expressions, in the order of the table.
@@ -162,7 +163,7 @@ fn expressions(forward: &Forward) -> Vec<&Computed> {
             Length::Computed(computed) => Some(&**computed),
             Length::Any | Length::Number(_) | Length::Axis(_) => None,
         })
-        .collect()
+        .listed()
 }
 
 /// Returns the values that are numbers wherever an expression uses them, which a message shows. A field of one, as in
@@ -174,7 +175,7 @@ fn numbers(forward: &Forward) -> Vec<&Ident> {
         all.all(|computed| stands_alone(&computed.expression, name))
     };
     let values = values(forward).into_iter();
-    values.map(|input| &input.name).filter(is_number).collect()
+    values.map(|input| &input.name).filter(is_number).listed()
 }
 
 /// Returns whether a name is an operand wherever it is.
@@ -321,7 +322,7 @@ pub(super) fn checks(model: &FunctionModel, p: &TokenStream) -> Checks {
             quote!(#p::Dims::One(&#shape))
         }
     });
-    let dims: Vec<TokenStream> = dims.collect();
+    let dims: Vec<TokenStream> = dims.listed();
     let (read, lengths) = (read(model, &dims, p), local("lengths"));
     let axes = forward.shapes.axes.iter().enumerate();
     let axes = axes.filter(|(axis, _)| model.is_asked_for(Source::Axis(*axis)));
@@ -357,7 +358,7 @@ pub(super) fn checks(model: &FunctionModel, p: &TokenStream) -> Checks {
     });
     Checks {
         before,
-        after: after.collect(),
+        after: after.tokens(),
     }
 }
 
@@ -429,7 +430,7 @@ pub(super) fn of_primals(
             }
         }
     });
-    let dims: Vec<TokenStream> = dims.collect();
+    let dims: Vec<TokenStream> = dims.listed();
     let (read, lengths) = (read(model, &dims, p), local("lengths"));
     let names = forward.shapes.axes.iter().map(|axis| &axis.name);
     quote! {

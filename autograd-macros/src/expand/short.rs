@@ -9,6 +9,7 @@ use syn::{
 
 use super::{bounds, interface, tokens};
 use crate::docs;
+use crate::lists::Lists as _;
 use crate::model::{Backward, Definition, Forward, FreeFunction, Written};
 use crate::spell::placed;
 
@@ -69,7 +70,7 @@ pub(super) fn ty(definition: &Definition, free: &FreeFunction) -> TokenStream {
     let (docs, vis) = (docs::short_type(free), &free.vis);
     let unbounded = unbounded(generics);
     let (type_generics, _, type_clause) = unbounded.split_for_impl();
-    let marks: Vec<&Ident> = generics.type_params().map(|param| &param.ident).collect();
+    let marks: Vec<&Ident> = generics.type_params().map(|param| &param.ident).listed();
     let of = (!marks.is_empty()).then(|| quote!(of: (#(::core::marker::PhantomData<#marks>,)*)));
     // A type's name that is taken already is a mistake in the function's name.
     let place = tokens::at(ident);
@@ -171,7 +172,7 @@ pub(super) fn gradients<'a>(
                 #sig { #expression }
             }
         })
-        .collect()
+        .tokens()
 }
 
 /// Returns an expression in parentheses: without them, a block that it begins with would be a statement of its own. They

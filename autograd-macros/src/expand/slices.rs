@@ -7,6 +7,7 @@ use syn::{FnArg, ReturnType, Type};
 use super::items::Items;
 use super::tokens::{local, number};
 use super::values::{fields, formula_name, list_of_values, value};
+use crate::lists::Lists as _;
 use crate::model::{Definition, Elementwise, Row, ScanRole};
 use crate::types::{bound, peel};
 
@@ -42,7 +43,7 @@ pub(super) fn formula(
     // Slices are written where they are.
     let is_returned = |output: &usize| !matches!(elementwise.outputs[*output], Some(Row::Slice));
     let results = (0..y.len()).filter(is_returned).map(|output| &y[output]);
-    let results: Vec<_> = results.collect();
+    let results = results.listed();
     let computed = match &elementwise.formula.output {
         ReturnType::Default => quote!(#call;),
         ReturnType::Type(_, ty) if matches!(peel(ty), Type::Tuple(_)) => {

@@ -10,6 +10,7 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::ext::IdentExt as _;
 use syn::{Expr, Ident, Signature, Type, parse_quote};
 
+use crate::lists::Lists as _;
 use crate::model::{
     Definition, Derivative, Forward, Input, Named, Parameter, Source, TensorInput, Wants,
 };
@@ -61,7 +62,7 @@ impl Author<'_> {
     /// Returns the differentiable inputs, in the order of what the adjoint returns.
     fn covered(&self) -> Vec<(&Input, &TensorInput)> {
         let inputs = self.forward.differentiable();
-        self.covers.iter().map(|edge| inputs[*edge]).collect()
+        self.covers.iter().map(|edge| inputs[*edge]).listed()
     }
 
     /// Returns the inputs that are not differentiable.
@@ -87,14 +88,14 @@ impl Author<'_> {
             };
             quote!(#name: #ty)
         });
-        asked.collect()
+        asked.listed()
     }
 
     fn length_parameters(&self) -> Vec<TokenStream> {
         let lengths = self.lengths();
         lengths
             .map(|Named { name, ty, .. }| quote!(#name: #ty))
-            .collect()
+            .listed()
     }
 
     /// Returns the gradients of the outputs: their names, types and kinds.
@@ -102,7 +103,7 @@ impl Author<'_> {
         let outputs = self.forward.differentiable_outputs().into_iter();
         outputs
             .map(|(output, ty)| (output.gradient_name(), ty, output.kind))
-            .collect()
+            .listed()
     }
 
     /// Returns the backward function: the adjoint of the incoming gradient.
@@ -145,7 +146,7 @@ impl Author<'_> {
             argument(input, matches!(form, Some(Form::Owned)))
         });
         let lengths = self.lengths().map(|length| length.name.to_token_stream());
-        gradients.chain(others).chain(lengths).collect()
+        gradients.chain(others).chain(lengths).listed()
     }
 
     /// Returns the parameter of the adjoint for the gradient of this name.
@@ -256,7 +257,7 @@ impl Author<'_> {
         let names = self.covered().into_iter();
         let names: Vec<Ident> = names
             .map(|(input, _)| format_ident!("adjoint_of_{}", input.name.unraw()))
-            .collect();
+            .listed();
         let gradients = self.gradients().into_iter().map(|(name, ty, kind)| {
             let asked = self
                 .gradient_parameter(&name)

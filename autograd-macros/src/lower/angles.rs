@@ -9,6 +9,7 @@ use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 
 use super::closures::{begins_closure, is_keyword};
 use super::written_out::{METHODS, QUESTIONS, style};
+use crate::lists::Lists as _;
 use crate::model::{Elementwise, Style};
 use crate::spell::{for_each_word, group, has_word, is_mark, is_word};
 
@@ -53,7 +54,7 @@ pub(super) fn has_angles(body: &TokenStream, elementwise: &Elementwise) -> bool 
 fn keeps_nan(body: TokenStream) -> bool {
     let methods = METHODS.iter().copied().flatten().chain(&QUESTIONS);
     let hides = |word: &&&str| !KEEP_NAN.contains(word);
-    let others: Vec<&str> = methods.filter(hides).chain(&CHOICES).copied().collect();
+    let others: Vec<&str> = methods.filter(hides).chain(&CHOICES).copied().listed();
     let mut keeps = true;
     for_each_word(body.clone(), &mut |word| {
         keeps &= !others.iter().any(|other| word == other);
@@ -104,7 +105,7 @@ fn calls_only_closures(body: &TokenStream) -> bool {
 
 /// Calls `look` with the tokens of each group and the place of each of them.
 fn for_each_place(tokens: TokenStream, look: &mut dyn FnMut(&[TokenTree], usize)) {
-    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let tokens: Vec<TokenTree> = tokens.into_iter().listed();
     for (place, token) in tokens.iter().enumerate() {
         look(&tokens, place);
         if let TokenTree::Group(inner) = token {

@@ -7,6 +7,7 @@
 use proc_macro2::{Delimiter, Group, Ident, Spacing, TokenStream, TokenTree};
 use quote::quote_spanned;
 
+use crate::lists::Lists as _;
 use crate::spell::{at, is_mark, is_word};
 
 /// Words after which parentheses are not those of a call.
@@ -23,7 +24,7 @@ pub(super) fn inlined(body: Group) -> Group {
 
 /// Marks the closures of the statements, or of whatever tokens these are.
 fn of_statements(tokens: TokenStream) -> TokenStream {
-    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let tokens: Vec<TokenTree> = tokens.into_iter().listed();
     let mut written = TokenStream::new();
     let mut place = 0;
     while place < tokens.len() {
@@ -70,7 +71,7 @@ fn bound_closure(tokens: &[TokenTree]) -> Option<usize> {
 fn within(tokens: &[TokenTree]) -> TokenStream {
     let before = std::iter::once(None).chain(tokens.iter().map(Some));
     let pairs = tokens.iter().zip(before);
-    pairs.map(|(token, before)| group(token, before)).collect()
+    pairs.map(|(token, before)| group(token, before)).tokens()
 }
 
 /// Returns a token; of a group, with the closures in it marked. `before` is the token before it.
@@ -97,7 +98,7 @@ fn group(token: &TokenTree, before: Option<&TokenTree>) -> TokenTree {
 
 /// Marks the arguments of a call that are closures, and the closures within arguments.
 fn of_arguments(tokens: TokenStream) -> TokenStream {
-    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let tokens: Vec<TokenTree> = tokens.into_iter().listed();
     let mut written = TokenStream::new();
     for (place, token) in tokens.iter().enumerate() {
         let before = place.checked_sub(1).map(|before| &tokens[before]);

@@ -12,6 +12,7 @@ use super::unrolled::unrolled;
 use super::written_out::style;
 use super::{ShortArguments, closures, short};
 use crate::compiler;
+use crate::lists::Lists as _;
 use crate::model::{Elementwise, FunctionKind, Reversed, Row, Style};
 use crate::parse::{Function, ImplBlock, is_ours};
 use crate::spell::{at, has_word, placed, private};
@@ -87,7 +88,7 @@ pub(crate) fn returned(output: &ReturnType) -> Vec<&Type> {
     match output {
         ReturnType::Default => Vec::new(),
         ReturnType::Type(_, ty) => match peel(ty) {
-            Type::Tuple(tuple) if !tuple.elems.is_empty() => tuple.elems.iter().collect(),
+            Type::Tuple(tuple) if !tuple.elems.is_empty() => tuple.elems.iter().listed(),
             single => vec![single],
         },
     }
@@ -150,7 +151,7 @@ fn on_arrays(function: Function, elementwise: &Elementwise) -> Function {
             TokenStream::new(),
         )
     });
-    let arrays: Vec<Type> = arrays.collect();
+    let arrays: Vec<Type> = arrays.listed();
     sig.output = match &sig.output {
         _ if elementwise.has_slices() => match &arrays[..] {
             [single] => parse_quote!(-> #single),

@@ -1,5 +1,6 @@
 //! Puts the inputs of a scan into the order that the runtime has: states, steps, and what is the same in each step.
 
+use crate::lists::Lists as _;
 use crate::model::{Elementwise, ScanRole as Role};
 
 /// Sorts the inputs.
@@ -7,7 +8,7 @@ pub(crate) fn sorted(mut elementwise: Elementwise) -> Elementwise {
     let Some(scan) = &mut elementwise.scan else {
         return elementwise;
     };
-    let mut order: Vec<usize> = (0..elementwise.inputs.len()).collect();
+    let mut order: Vec<usize> = (0..elementwise.inputs.len()).listed();
     order.sort_by_key(|&input| match scan.roles[input] {
         Role::State => 0,
         Role::Step => 1,
@@ -21,5 +22,5 @@ pub(crate) fn sorted(mut elementwise: Elementwise) -> Elementwise {
 }
 
 fn by<X: Clone>(list: &[X], order: &[usize]) -> Vec<X> {
-    order.iter().map(|&place| list[place].clone()).collect()
+    order.iter().map(|&place| list[place].clone()).listed()
 }

@@ -18,6 +18,7 @@ use syn::{
 };
 
 use super::ShortArguments;
+use crate::lists::Lists as _;
 use crate::model::{Definition, Forward, FreeFunction, FunctionKind, Source, Wants, Written};
 use crate::parse::{Argument, Function, Helper, ImplBlock, Method, is_ours};
 use crate::spell::{array, camel_case, placed, taken, tuple};
@@ -79,7 +80,7 @@ pub(super) fn free_function(
         generics: of_block,
         trait_: None,
         self_ty,
-        methods: std::iter::once(forward).chain(gradients).collect(),
+        methods: std::iter::once(forward).chain(gradients).listed(),
         misplaced: Vec::new(),
         unfinished: Vec::new(),
     };
@@ -90,7 +91,7 @@ pub(super) fn free_function(
 fn gradient(argument: Argument) -> Option<Method> {
     let names = argument.list?;
     let covered = names.iter().filter(|name| name.is_an_input());
-    let words: Vec<String> = covered.map(|name| name.name.unraw().to_string()).collect();
+    let words: Vec<String> = covered.map(|name| name.name.unraw().to_string()).listed();
     let (prefix, attribute) = if argument.name == "adjoint" {
         ("adjoint", "adjoint")
     } else {
@@ -270,7 +271,7 @@ fn split(generics: &Generics) -> (Generics, Generics) {
     let lifetimes: Vec<String> = generics
         .lifetimes()
         .map(|param| param.lifetime.ident.to_string())
-        .collect();
+        .listed();
     let speaks_of_one = |tokens: TokenStream| mentions(tokens, &lifetimes);
     let (mut block, mut forward) = (Generics::default(), Generics::default());
     let mut clauses: [WhereClause; 2] = std::array::from_fn(|_| parse_quote!(where));

@@ -8,6 +8,7 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::{Expr, ExprMethodCall, ExprRange, Ident, Pat, RangeLimits, Type};
 
 use super::closures::is_keyword;
+use crate::lists::Lists as _;
 use crate::model::{Elementwise, Row};
 use crate::spell::{at, group, has_word, is_mark, is_word, local};
 use crate::types::is_primitive;
@@ -64,7 +65,7 @@ impl Unroll<'_> {
     /// Returns the statements, or whatever tokens these are, written out. `returned` is the length of the row that they
     /// return, if that is known.
     fn statements(&self, tokens: TokenStream, returned: Option<usize>) -> TokenStream {
-        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+        let tokens: Vec<TokenTree> = tokens.into_iter().listed();
         let (mut unroll, mut written, mut place) = (self.clone(), TokenStream::new(), 0);
         while place < tokens.len() {
             let (before, rest) = tokens.split_at(place);
@@ -87,7 +88,7 @@ impl Unroll<'_> {
             let is_end = |token: &&TokenTree| is_mark(token, '|') || is_word(token, "in");
             if is_mark(&rest[0], '|') || is_word(&rest[0], "for") {
                 let pattern = rest[1..].iter().take_while(|token| !is_end(token));
-                unroll = unroll.under(pattern.cloned().collect());
+                unroll = unroll.under(pattern.cloned().tokens());
             }
             place += 1;
         }
@@ -151,7 +152,7 @@ impl Unroll<'_> {
         });
         let count = end_of_chain(rest).filter(|_| !is_part)?;
         let call: ExprMethodCall = syn::parse2(stream(&rest[..count])).ok()?;
-        let arguments: Vec<&Expr> = call.args.iter().collect();
+        let arguments: Vec<&Expr> = call.args.iter().listed();
         let place = at(&call.method);
         let written = match (&*call.receiver, &arguments[..]) {
             (Expr::Path(_), [closure]) => {
@@ -198,7 +199,7 @@ impl Unroll<'_> {
             Some(end) if is_mark(end, ';') => self.length_beside(before),
             Some(_) => None,
         };
-        let items = (0..length?).map(|k| index(k, path[0].span())).collect();
+        let items = (0..length?).map(|k| index(k, path[0].span())).listed();
         let values = self.each(items, &syn::parse2(arguments.stream()).ok()?)?;
         Some((quote_spanned!(at(&path[6])=> [#(#values),*]), 8))
     }
@@ -210,7 +211,7 @@ impl Unroll<'_> {
         Some(
             values
                 .map(|item| quote!({ let #pattern = #item; #value }))
-                .collect(),
+                .listed(),
         )
     }
 
@@ -227,7 +228,7 @@ impl Unroll<'_> {
         if !is_plain || has_word(value.clone(), "return") || value.to_string().contains('?') {
             return None;
         }
-        let parameters: Vec<&Pat> = closure.inputs.iter().collect();
+        let parameters: Vec<&Pat> = closure.inputs.iter().listed();
         let within = self.under(closure.inputs.to_token_stream());
         Some((parameters.try_into().ok()?, within.statements(value, None)))
     }
@@ -247,25 +248,25 @@ impl Unroll<'_> {
     }
 
     fn items_of_call(&self, call: &ExprMethodCall) -> Option<Vec<TokenStream>> {
-        let arguments: Vec<&Expr> = call.args.iter().collect();
+        let arguments: Vec<&Expr> = call.args.iter().listed();
         let (receiver, span) = (&*call.receiver, call.method.span());
         match (call.method.to_string().as_str(), &arguments[..]) {
             ("iter", []) => self.references(receiver),
             ("into_iter", []) => self.items(receiver),
-            ("rev", []) => Some(self.items(receiver)?.into_iter().rev().collect()),
+            ("rev", []) => Some(self.items(receiver)?.into_iter().rev().listed()),
             ("enumerate", []) => {
                 let items = self.items(receiver)?.into_iter().zip(0..);
                 let pairs = items.map(|(item, k)| {
                     let k = index(k, span);
                     quote!((#k, #item))
                 });
-                Some(pairs.collect())
+                Some(pairs.listed())
             }
             // A row's own `map` computes all numbers before the first round.
             ("map", [closure]) if !is_name(receiver) => self.each(self.items(receiver)?, closure),
             ("zip", [other]) => {
                 let items = self.items(receiver)?.into_iter().zip(self.items(other)?);
-                Some(items.map(|(item, other)| quote!((#item, #other))).collect())
+                Some(items.map(|(item, other)| quote!((#item, #other))).listed())
             }
             _ => None,
         }
@@ -276,7 +277,7 @@ impl Unroll<'_> {
             return None;
         };
         let items = self.numbers(path.path.get_ident()?)?.into_iter();
-        Some(items.map(|item| quote!(&#item)).collect())
+        Some(items.map(|item| quote!(&#item)).listed())
     }
 
     /// Returns the numbers of a row that is a parameter, a value or a constant.
@@ -300,7 +301,7 @@ impl Unroll<'_> {
             let k = Literal::usize_unsuffixed(k);
             quote_spanned!(name.span()=> #name[#k])
         });
-        Some(numbers.collect())
+        Some(numbers.listed())
     }
 
     /// Returns the length that `let name: [T; 3] =` has before its value.
@@ -346,7 +347,7 @@ impl Unroll<'_> {
     fn is_mutable(&self, name: &Ident) -> bool {
         let inputs = &self.elementwise.formula.inputs;
         inputs.iter().any(|input| {
-            let tokens: Vec<TokenTree> = input.to_token_stream().into_iter().collect();
+            let tokens: Vec<TokenTree> = input.to_token_stream().into_iter().listed();
             tokens.windows(2).any(|pair| {
                 is_word(&pair[0], "mut")
                     && matches!(&pair[1], TokenTree::Ident(word) if word == name)
@@ -407,7 +408,7 @@ fn index(k: usize, span: Span) -> TokenStream {
 }
 
 fn stream(tokens: &[TokenTree]) -> TokenStream {
-    tokens.iter().cloned().collect()
+    tokens.iter().cloned().tokens()
 }
 
 #[cfg(test)]
@@ -468,7 +469,7 @@ mod tests {
             const N: usize = 2;
             const WEIGHTS: [f64; N] = [0.5, 0.25];
         );
-        let items: Vec<_> = items.into_iter().collect();
+        let items = items.into_iter().listed();
         let (first, second) = items.split_at(7);
         formula.constants = Constants::among([first, second].into_iter());
         let rounds = |values: [TokenStream; 2]| {

@@ -9,6 +9,7 @@
 use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
 
 use super::closures::is_keyword;
+use crate::lists::Lists as _;
 use crate::model::{Elementwise, Style};
 use crate::spell::is_mark;
 use crate::uses::rebinds;
@@ -62,7 +63,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn are_written_out(&self, tokens: TokenStream) -> bool {
-        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+        let tokens: Vec<TokenTree> = tokens.into_iter().listed();
         let mut places = 0..tokens.len();
         places.all(|place| match &tokens[place] {
             // An attribute calls nothing.
@@ -239,7 +240,7 @@ pub(super) mod tests {
                 let name = name.split('<').next().unwrap();
                 (name, parameters.matches(": ").count())
             })
-            .collect();
+            .listed();
         assert!(methods.len() > 40, "{methods:?}");
         for (name, arguments) in methods {
             let is_known = METHODS[arguments].contains(&name) || QUESTIONS.contains(&name);

@@ -6,6 +6,7 @@ use proc_macro2::{Group, TokenStream};
 use syn::{Attribute, BinOp, Expr, Generics, Ident, Item, ItemFn, Signature, Type, Visibility};
 
 use crate::constants::Constants;
+use crate::lists::Lists as _;
 use crate::show::show;
 
 /// The form in which a function is written, with what only that form has.
@@ -350,7 +351,7 @@ impl Elementwise {
         let inputs = self.inputs.iter().zip(&self.rows).zip(roles);
         let written = inputs
             .filter(|((_, row), role)| matches!((row, role), (Some(Row::Slice), Role::State)));
-        written.map(|((name, _), _)| name)
+        written.map(|((name, _), _)| name).listed().into_iter()
     }
 
     /// Returns whether an input or an output has the axis of the steps of a scan.
@@ -398,7 +399,7 @@ impl Elementwise {
             // Only the compiler knows the number.
             _ => "_".to_owned(),
         });
-        let lengths: Vec<String> = side.into_iter().chain(row).collect();
+        let lengths: Vec<String> = side.into_iter().chain(row).listed();
         Some(format!("[{}]", lengths.join(", ")))
     }
 
@@ -406,7 +407,7 @@ impl Elementwise {
     pub(crate) fn shown(&self, array: &str, axes: usize) -> String {
         let (rank, others) = self.rank_of(axes);
         let rank = std::iter::once(rank.to_string()).chain(others.iter().map(ToString::to_string));
-        let rank: Vec<String> = rank.collect();
+        let rank: Vec<String> = rank.listed();
         format!("{array}{}, {}>", self.number, rank.join("::"))
     }
 }

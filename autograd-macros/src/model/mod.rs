@@ -19,6 +19,7 @@ use proc_macro2::TokenStream;
 use syn::ext::IdentExt as _;
 use syn::{Attribute, Generics, Ident, LitInt, Path, Type, Visibility};
 
+use crate::lists::Lists as _;
 use crate::types::{
     Form, Kind, Rank, TensorType, array, inner_types, is_container, is_float, is_parameter,
     last_segment, peel, same, within_gradient,
@@ -304,7 +305,8 @@ impl Forward {
             .returned
             .iter()
             .filter_map(|returned| returned.tensor.as_ref());
-        inputs.map(|input| &input.ty).chain(returned)
+        let tensors = inputs.map(|input| &input.ty).chain(returned);
+        tensors.listed().into_iter()
     }
 
     /// Returns whether a parameter of the block is the element type of a tensor.
@@ -348,9 +350,7 @@ impl Forward {
             .inputs
             .iter()
             .filter_map(|input| Some((input, input.tensor.as_ref()?)));
-        tensors
-            .filter(|(_, tensor)| tensor.edge.is_some())
-            .collect()
+        tensors.filter(|(_, tensor)| tensor.edge.is_some()).listed()
     }
 
     /// Returns the outputs of `apply`.
@@ -358,6 +358,8 @@ impl Forward {
         self.returned
             .iter()
             .filter(|returned| matches!(returned.role, Role::Output { .. }))
+            .listed()
+            .into_iter()
     }
 
     /// Returns the inputs that it writes to, as outputs, each with the input.
@@ -368,6 +370,8 @@ impl Forward {
                 Role::InPlace { input, .. } => Some((returned, &self.inputs[input])),
                 Role::Output { .. } | Role::Intermediate | Role::Unknown { .. } => None,
             })
+            .listed()
+            .into_iter()
     }
 
     /// Returns the values that only backward functions see.
@@ -375,6 +379,8 @@ impl Forward {
         self.returned
             .iter()
             .filter(|returned| returned.role == Role::Intermediate)
+            .listed()
+            .into_iter()
     }
 
     /// Returns the intermediates that the residual determines.
@@ -382,6 +388,8 @@ impl Forward {
         self.returned
             .iter()
             .filter(|returned| matches!(returned.role, Role::Unknown { .. }))
+            .listed()
+            .into_iter()
     }
 
     /// Returns the outputs that have a gradient, by their index among themselves.
@@ -392,7 +400,7 @@ impl Forward {
             .filter(|returned| returned.has_gradient());
         outputs
             .filter_map(|output| Some((output, output.tensor.as_ref()?)))
-            .collect()
+            .listed()
     }
 
     /// Returns what a name means, in the `#[jvp]` rule or in a backward function.
@@ -425,10 +433,11 @@ impl Forward {
     /// missing has none.
     fn inputs_with_shapes(&self) -> impl Iterator<Item = (usize, &TensorInput)> {
         let inputs = self.inputs.iter().enumerate();
-        inputs.filter_map(|(index, input)| {
+        let single = inputs.filter_map(|(index, input)| {
             let tensor = input.tensor.as_ref()?;
             (tensor.kind == Kind::Single).then_some((index, tensor))
-        })
+        });
+        single.listed().into_iter()
     }
 
     fn shape_named(&self, name: &Ident) -> Option<Wants> {
@@ -458,7 +467,7 @@ impl Forward {
             let inputs = self.differentiable().into_iter();
             inputs
                 .map(|(input, _)| input.tangent_name().to_string())
-                .collect()
+                .listed()
         } else {
             self.gradient_names()
         };
@@ -490,7 +499,7 @@ impl Forward {
         let outputs = self.differentiable_outputs().into_iter();
         outputs
             .map(|(output, _)| output.gradient_name().to_string())
-            .collect()
+            .listed()
     }
 
     /// Returns whether a backward function that covers these inputs is that of one input alone.
@@ -513,6 +522,8 @@ impl Forward {
             .chain((0..self.returned.len()).map(Source::Returned))
             .chain(axes)
             .chain(shapes.map(|(index, _)| Source::Shape(index)))
+            .listed()
+            .into_iter()
     }
 
     /// Returns the input, output, intermediate, axis or shape that a source names.
@@ -613,7 +624,9 @@ impl Derivative {
     pub(crate) fn requests(&self, wants: Wants) -> impl Iterator<Item = &Parameter> {
         self.parameters
             .iter()
-            .filter(move |parameter| parameter.wants == wants)
+            .filter(|parameter| parameter.wants == wants)
+            .listed()
+            .into_iter()
     }
 
     /// Returns whether some parameter asks for this.
@@ -629,6 +642,8 @@ impl Derivative {
                 Wants::Saved(source) => Some(source),
                 _ => None,
             })
+            .listed()
+            .into_iter()
     }
 
     /// Returns the types of the gradients or tangents within what it returns.
@@ -657,7 +672,7 @@ impl Derivative {
 /// Returns the elements of a tuple type, or the type itself.
 pub(crate) fn tuple_elements(ty: &Type) -> Vec<&Type> {
     match peel(ty) {
-        Type::Tuple(tuple) => tuple.elems.iter().collect(),
+        Type::Tuple(tuple) => tuple.elems.iter().listed(),
         single => vec![single],
     }
 }

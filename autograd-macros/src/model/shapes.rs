@@ -2,6 +2,8 @@
 
 use syn::{Expr, Ident, LitInt, Type};
 
+use crate::lists::Lists as _;
+
 /// The declared shapes of a function; empty if there are none.
 #[derive(Default)]
 pub(crate) struct Shapes {
@@ -113,9 +115,10 @@ impl Shapes {
         let returned = returned.filter_map(Shape::written);
         let all = self.inputs.iter().flatten().chain(returned);
         let lengths = all.flat_map(|declared| &declared.lengths);
-        lengths.flat_map(|length| match length {
+        let names = lengths.flat_map(|length| match length {
             Length::Computed(computed) => &computed.names[..],
             Length::Any | Length::Number(_) | Length::Axis(_) => &[],
-        })
+        });
+        names.listed().into_iter()
     }
 }

@@ -5,6 +5,8 @@
 
 use syn::{Generics, Ident, Member, Path, Type};
 
+use crate::lists::Lists as _;
+
 /// A type that becomes a module.
 pub(super) struct ModuleModel {
     pub(super) definition: Definition,
@@ -71,14 +73,14 @@ impl Body {
     pub(super) fn fields(&self) -> Vec<(&Field, bool)> {
         let plain = |field| (field, false);
         match self {
-            Self::Struct(fields) => fields.iter().map(plain).collect(),
+            Self::Struct(fields) => fields.iter().map(plain).listed(),
             Self::Enum(variants) => variants
                 .iter()
                 .flat_map(|variant| match &variant.content {
                     Content::Transparent(field) => vec![(&**field, true)],
-                    Content::Fields(fields) => fields.iter().map(plain).collect(),
+                    Content::Fields(fields) => fields.iter().map(plain).listed(),
                 })
-                .collect(),
+                .listed(),
         }
     }
 }

@@ -5,6 +5,7 @@ use syn::spanned::Spanned as _;
 use syn::{Attribute, Data, DeriveInput, Fields, Generics, Ident, Member, Token, Type};
 
 use crate::fragments;
+use crate::lists::Lists as _;
 use crate::parse::{Helper, named};
 
 /// The item below the derive.
@@ -21,10 +22,10 @@ impl Item {
     /// Returns the fields of all variants.
     pub(super) fn fields(&self) -> Vec<&Field> {
         match &self.body {
-            Body::Struct(fields) => fields.iter().collect(),
+            Body::Struct(fields) => fields.iter().listed(),
             Body::Enum(variants) => {
                 let variants = variants.iter();
-                variants.flat_map(|variant| &variant.fields).collect()
+                variants.flat_map(|variant| &variant.fields).listed()
             }
             Body::Union(_) => Vec::new(),
         }
@@ -70,7 +71,7 @@ pub(super) fn item(tokens: TokenStream) -> syn::Result<Item> {
                     has_helpers,
                 }
             };
-            Body::Enum(data.variants.into_iter().map(variant).collect())
+            Body::Enum(data.variants.into_iter().map(variant).listed())
         }
         Data::Union(data) => Body::Union(data.union_token),
     };
@@ -88,7 +89,7 @@ fn helpers(attributes: &[Attribute]) -> Vec<Helper> {
         let name = attribute.path().get_ident()?;
         (name == "module").then(|| named(attribute, name.clone()))
     });
-    ours.collect()
+    ours.listed()
 }
 
 fn fields(fields: Fields) -> Vec<Field> {
@@ -103,5 +104,5 @@ fn fields(fields: Fields) -> Vec<Field> {
             ty: field.ty,
         }
     };
-    (0..).zip(fields).map(field).collect()
+    (0..).zip(fields).map(field).listed()
 }

@@ -7,6 +7,7 @@ use super::coverage::{self, Covers};
 use super::options::BackwardOptions;
 use super::{agreement, parameters};
 use crate::diagnostics::list;
+use crate::lists::Lists as _;
 use crate::model::{Derivative, Role, Source, Wants};
 use crate::parse::Method;
 use crate::types::{Form, Kind, option_of};
@@ -36,14 +37,12 @@ pub(super) fn covers(
     // What is missing has words of its own.
     let Some(covers) = coverage::read(&methods, false, context).pop() else {
         return Covers {
-            edges: (0..inputs.len()).collect(),
+            edges: (0..inputs.len()).listed(),
             complete: false,
         };
     };
     let missing = (0..inputs.len()).filter(|edge| !covers.edges.contains(edge));
-    let missing: Vec<String> = missing
-        .map(|edge| inputs[edge].0.name.to_string())
-        .collect();
+    let missing: Vec<String> = missing.map(|edge| inputs[edge].0.name.to_string()).listed();
     // An adjoint that asks for an input has one mistake, which is about that.
     let asks_for_one = inputs
         .iter()
@@ -58,7 +57,7 @@ pub(super) fn covers(
         let all = inputs.iter().map(|(input, _)| input.name.to_string());
         let help = format!(
             "write `adjoint({})`, which returns a tuple, or exempt an input: `#[non_differentiable] {}: …`",
-            all.collect::<Vec<_>>().join(", "),
+            all.listed().join(", "),
             missing[0]
         );
         context.diagnostics.error_with_help(on, &message, &help);
@@ -107,7 +106,7 @@ pub(super) fn is_always_there(context: &mut Context<'_>) {
 pub(super) fn asks_for_nothing_that_varies(adjoint: &Derivative, context: &mut Context<'_>) {
     let forward = context.forward;
     let inputs = forward.differentiable().into_iter();
-    let inputs: Vec<String> = inputs.map(|(input, _)| input.name.to_string()).collect();
+    let inputs: Vec<String> = inputs.map(|(input, _)| input.name.to_string()).listed();
     let is_short = context.definition.kind.free().is_some();
     let backward = |name: &String| {
         if is_short {
@@ -201,7 +200,7 @@ pub(super) fn returns_arrays(adjoint: &Derivative, covers: &Covers, context: &mu
             Kind::Single | Kind::Optional => spelled,
         }
     });
-    let types: Vec<String> = types.collect();
+    let types: Vec<String> = types.listed();
     let message = "an adjoint returns the gradient of every input, as an array";
     let help = match types.as_slice() {
         [one] => format!("return `{one}`"),

@@ -8,6 +8,7 @@ use super::options::{
 };
 use super::{elementwise, scan};
 use crate::diagnostics::{Diagnostics, did_you_mean, list};
+use crate::lists::Lists as _;
 use crate::lower::ShortArguments;
 use crate::model::Reduce;
 use crate::parse::{Argument, Arguments, Attributes, Part, is_argument, is_of_a_block};
@@ -240,7 +241,7 @@ fn reduction(option: &Argument, diagnostics: &mut Diagnostics) -> Reduce {
     let words: Vec<String> = REDUCTIONS
         .iter()
         .map(|(word, _)| (*word).to_owned())
-        .collect();
+        .listed();
     let suggestion = match given.map(ToString::to_string).as_deref() {
         Some("mean" | "avg" | "average") => {
             "divide the sum by the number of columns for a mean".to_owned()
@@ -391,7 +392,7 @@ fn belong_to_forward(arguments: &[Argument], diagnostics: &mut Diagnostics) {
     let all: Vec<String> = arguments
         .iter()
         .map(|one| format!("{}(…)", one.name))
-        .collect();
+        .listed();
     let help = format!("write `#[forward({})]`", all.join(", "));
     diagnostics.error_with_help(&first.name, &message, &help);
     // Backward functions may go by these names, or by those without them.
@@ -427,7 +428,7 @@ fn is_a_gradient(argument: &Argument, diagnostics: &mut Diagnostics) {
         diagnostics.error(name, message);
     } else if argument.value.is_none() {
         let names = argument.list.iter().flatten();
-        let names: Vec<String> = names.map(|name| name.name.to_string()).collect();
+        let names: Vec<String> = names.map(|name| name.name.to_string()).listed();
         let (name, names) = (&argument.name, names.join(", "));
         let message = format!("`{name}({names})` has no expression; write `{name}({names}) = …`");
         diagnostics.error(name, message);
@@ -455,7 +456,7 @@ pub(crate) fn known<'a>(
             belongs_to_a_block(&argument.name, diagnostics);
         } else if !names.contains(&name.as_str()) {
             let message = format!("`#[{attribute}]` has no argument `{name}`");
-            let candidates: Vec<String> = names.iter().copied().map(String::from).collect();
+            let candidates: Vec<String> = names.iter().copied().map(String::from).listed();
             let option = option_of_another(&name).filter(|_| names.contains(&"elementwise"));
             let suggestion = match (option, meant_gradient(argument, names)) {
                 (Some(option), _) => format!("write `{option}`; "),
@@ -492,7 +493,7 @@ fn meant_gradient(argument: &Argument, names: &[&str]) -> Option<String> {
         return None;
     }
     let listed = argument.list.as_deref().and_then(<[Argument]>::first);
-    let candidates: Vec<String> = names.iter().copied().map(String::from).collect();
+    let candidates: Vec<String> = names.iter().copied().map(String::from).listed();
     match (name.strip_prefix("grad_"), listed) {
         (None, None) if did_you_mean(&name, &candidates).is_empty() => Some(name),
         (Some(input), None) => Some(input.to_owned()),
@@ -618,7 +619,7 @@ pub(crate) fn read(arguments: Arguments, diagnostics: &mut Diagnostics) -> Vec<A
 fn have_no_quotes(arguments: &[Argument], diagnostics: &mut Diagnostics) {
     if let Some(first) = arguments.iter().find(|argument| argument.is_quoted) {
         let names = arguments.iter().map(|argument| argument.name.to_string());
-        let names: Vec<String> = names.collect();
+        let names: Vec<String> = names.listed();
         let message = format!("a name has no quotes; write `{}`", names.join(", "));
         diagnostics.error(&first.name, message);
     }

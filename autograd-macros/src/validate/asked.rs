@@ -10,6 +10,7 @@ use super::outputs::as_output;
 use super::parameters::{self, as_tensor, named};
 use super::{agreement, bodies, forms, residual};
 use crate::diagnostics::{did_you_mean, list};
+use crate::lists::Lists as _;
 use crate::model::{
     Backward, Derivative, Forward, Parameter, Residual, Returned, Role, Source, Wants,
 };
@@ -508,7 +509,7 @@ pub(super) fn the_context_is_useful(
     context: &mut Context<'_>,
 ) {
     let functions = || backwards.iter().map(|backward| &backward.function);
-    let sources: Vec<Source> = functions().flat_map(Derivative::sources).collect();
+    let sources: Vec<Source> = functions().flat_map(Derivative::sources).listed();
     let intermediate = context
         .forward
         .returned
@@ -561,10 +562,10 @@ fn every_tangent_is_asked_for(
             .any(|parameter| parameter.wants == Wants::Tangent(edge))
     };
     let differentiable = context.forward.differentiable();
-    let missing: Vec<_> = (0..differentiable.len())
+    let missing = (0..differentiable.len())
         .filter(|edge| !is_asked_for(*edge))
         .map(|edge| differentiable[edge])
-        .collect();
+        .listed();
     if missing.is_empty() {
         return;
     }
@@ -634,7 +635,7 @@ fn how_to_save(name: &Ident, suggestion: &str, context: &Context<'_>) -> String 
         .returned
         .iter()
         .filter(|one| one.role == Role::Intermediate);
-    let mut saved: Vec<Ident> = saved.map(|one| one.name.clone()).collect();
+    let mut saved: Vec<Ident> = saved.map(|one| one.name.clone()).listed();
     saved.push(name.clone());
     format!(
         "; to save an intermediate, return it from forward after the outputs and name it: `{}`",
@@ -653,6 +654,6 @@ fn how_to_name(forward: &Forward, write: &str) -> String {
 }
 
 fn list_bare(names: &[Ident]) -> String {
-    let names: Vec<String> = names.iter().map(Ident::to_string).collect();
+    let names: Vec<String> = names.iter().map(Ident::to_string).listed();
     names.join(", ")
 }

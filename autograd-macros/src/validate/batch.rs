@@ -5,6 +5,7 @@ use syn::{Ident, Type};
 use super::options::Names;
 use super::vmap;
 use crate::diagnostics::{Diagnostics, did_you_mean, list};
+use crate::lists::Lists as _;
 use crate::model::{Batch, Definition, Forward, FunctionKind, Role, TensorInput};
 use crate::parse::ImplBlock;
 use crate::types::{Kind, is_primitive, peel};
@@ -104,7 +105,7 @@ fn is_not_a_tensor(
     diagnostics: &mut Diagnostics,
 ) {
     let tensors = forward.inputs.iter().filter(|input| input.tensor.is_some());
-    let tensors: Vec<String> = tensors.map(|input| input.name.to_string()).collect();
+    let tensors: Vec<String> = tensors.map(|input| input.name.to_string()).listed();
     let (message, suggestion) = if let Some(index) = value {
         let message = format!("`{name}` is a value, which all examples share");
         let suggestion = if is_primitive(&forward.inputs[index].ty) {

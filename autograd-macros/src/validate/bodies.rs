@@ -7,6 +7,7 @@ use super::asked::{Asker, unknown};
 use super::context::Context;
 use super::operands;
 use crate::diagnostics::list;
+use crate::lists::Lists as _;
 use crate::model::{Parameter, Wants};
 use crate::parse::Method;
 use crate::types;
@@ -145,7 +146,7 @@ fn call_of_an_array(
     is_tensor: &dyn Fn(&Ident) -> bool,
 ) -> Option<(Ident, Ident)> {
     const OF_ARRAYS: [&str; 4] = ["mapv", "mapv_into", "mapv_inplace", "map_inplace"];
-    let tokens: Vec<TokenTree> = body.clone().into_iter().collect();
+    let tokens: Vec<TokenTree> = body.clone().into_iter().listed();
     let called = |window: &[TokenTree]| match window {
         [
             TokenTree::Ident(name),
@@ -176,7 +177,7 @@ fn call_of_an_array(
 /// //                                                            ^^^^^^^^^^^^^^^^ `needs_input_grad` has a field for each input
 /// ```
 fn flags_have_names(body: &TokenStream, context: &mut Context<'_>) {
-    let tokens: Vec<TokenTree> = body.clone().into_iter().collect();
+    let tokens: Vec<TokenTree> = body.clone().into_iter().listed();
     let is_indexed = |pair: &&[TokenTree]| match pair {
         [TokenTree::Ident(word), TokenTree::Group(group)] => {
             word == "needs_input_grad" && group.delimiter() == Delimiter::Bracket
@@ -209,7 +210,7 @@ fn flags_have_names(body: &TokenStream, context: &mut Context<'_>) {
 fn flags_are_of_their_gradients(body: &TokenStream, edges: &[usize], context: &mut Context<'_>) {
     let forward = context.forward;
     let inputs = forward.differentiable();
-    let covered: Vec<&Ident> = edges.iter().map(|edge| &inputs[*edge].0.name).collect();
+    let covered: Vec<&Ident> = edges.iter().map(|edge| &inputs[*edge].0.name).listed();
     for (place, tokens) in gradients_in(body, covered.len()).into_iter().enumerate() {
         // By name, `x: needs_input_grad.x.then(…)`, or in their order.
         let (gradient, tokens) = match tokens.as_slice() {
@@ -245,17 +246,17 @@ fn flags_are_of_their_gradients(body: &TokenStream, edges: &[usize], context: &m
 
 /// Returns the gradients that a body ends in, if there are as many: those of a tuple, of a struct, and within `Ok`.
 fn gradients_in(body: &TokenStream, number: usize) -> Vec<Vec<TokenTree>> {
-    let tokens: Vec<TokenTree> = body.clone().into_iter().collect();
+    let tokens: Vec<TokenTree> = body.clone().into_iter().listed();
     if number == 1 {
         return vec![tokens];
     }
     let Some(TokenTree::Group(last)) = tokens.last() else {
         return Vec::new();
     };
-    let inner: Vec<TokenTree> = last.stream().into_iter().collect();
+    let inner: Vec<TokenTree> = last.stream().into_iter().listed();
     let is_comma =
         |token: &TokenTree| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ',');
-    let mut gradients: Vec<Vec<TokenTree>> = inner.split(is_comma).map(<[_]>::to_vec).collect();
+    let mut gradients: Vec<Vec<TokenTree>> = inner.split(is_comma).map(<[_]>::to_vec).listed();
     // A comma may be the last token.
     if gradients.last().is_some_and(Vec::is_empty) {
         gradients.pop();
@@ -272,7 +273,7 @@ fn gradients_in(body: &TokenStream, number: usize) -> Vec<Vec<TokenTree>> {
 
 /// Returns `x` of `let variable = needs_input_grad.x.then(…);`, of the only such statement.
 fn flag_of_variable(body: &TokenStream, variable: &Ident) -> Option<Ident> {
-    let tokens: Vec<TokenTree> = body.clone().into_iter().collect();
+    let tokens: Vec<TokenTree> = body.clone().into_iter().listed();
     let bindings = (0..tokens.len()).filter_map(|place| match &tokens[place..] {
         [TokenTree::Ident(key), TokenTree::Ident(name), rest @ ..]
             if key == "let" && name == variable =>
@@ -281,7 +282,7 @@ fn flag_of_variable(body: &TokenStream, variable: &Ident) -> Option<Ident> {
         }
         _ => None,
     });
-    let bindings: Vec<&[TokenTree]> = bindings.collect();
+    let bindings: Vec<&[TokenTree]> = bindings.listed();
     match bindings.as_slice() {
         [[TokenTree::Punct(equals), value @ ..]] if equals.as_char() == '=' => {
             flag_of(value).cloned()

@@ -3,6 +3,7 @@
 use syn::{Generics, Type, TypeParamBound};
 
 use crate::diagnostics::Diagnostics;
+use crate::lists::Lists as _;
 use crate::model::{Definition, Forward, FunctionKind};
 use crate::show::show;
 use crate::types::{bounds_of, peel};
@@ -66,7 +67,7 @@ pub(super) fn can_be_saved(
     let Some(param) = params.find(|param| path.path.is_ident(&param.ident)) else {
         return Some(());
     };
-    let bounds: Vec<_> = bounds_of(generics, &param.ident).collect();
+    let bounds = bounds_of(generics, &param.ident).listed();
     let written = bounds.iter().map(|bound| match bound {
         TypeParamBound::Trait(bound) if bound.maybe.is_none() => bound
             .path
@@ -87,7 +88,7 @@ pub(super) fn can_be_saved(
     let missing = needed
         .iter()
         .filter(|name| !(has(name) || **name == "Clone" && has("Copy")));
-    let missing: Vec<&str> = missing.copied().collect();
+    let missing: Vec<&str> = missing.copied().listed();
     if !are_known || missing.is_empty() {
         return Some(());
     }
@@ -96,7 +97,7 @@ pub(super) fn can_be_saved(
         .iter()
         .map(|bound| show(*bound))
         .chain([missing.clone()]);
-    let all: Vec<String> = all.collect();
+    let all: Vec<String> = all.listed();
     let message = format!("`{name}` cannot be saved for backward without `{missing}`");
     diagnostics.once(
         name,

@@ -6,6 +6,7 @@ use super::context::Context;
 use super::options::BackwardOptions;
 use super::parameters::as_tensor;
 use crate::diagnostics::{Diagnostics, count, did_you_mean, list, nearest};
+use crate::lists::Lists as _;
 use crate::parse::{Method, OPTIONS};
 use crate::show::show;
 
@@ -26,20 +27,20 @@ pub(super) fn read(
     let place = |name: &Ident| inputs.iter().position(|(input, _)| input.name == *name);
     // What a wrong name may have been meant to be.
     let named = backwards.iter().flat_map(|(_, options)| &options.inputs);
-    let named: Vec<usize> = named.filter_map(place).collect();
+    let named: Vec<usize> = named.filter_map(place).listed();
     let left = (0..inputs.len()).filter(|edge| !named.contains(edge));
-    let mut left: Vec<usize> = left.collect();
+    let mut left: Vec<usize> = left.listed();
     let mut is_known = is_whole;
     let mut owners: Vec<Option<usize>> = vec![None; inputs.len()];
     let names: Vec<&Ident> = backwards
         .iter()
         .map(|(method, _)| &method.sig.ident)
-        .collect();
+        .listed();
     let mut covers: Vec<Covers> = Vec::new();
     for (function, (method, options)) in backwards.iter().enumerate() {
         let number = options.inputs.len();
         let others = left.iter().map(|edge| &inputs[*edge].0.name);
-        let candidates: Vec<&Ident> = options.inputs.iter().chain(others).collect();
+        let candidates: Vec<&Ident> = options.inputs.iter().chain(others).listed();
         let is_doubtful = options.are_doubtful
             || method.expression.as_ref().is_some_and(|expression| {
                 !gives_gradients(expression, number, &candidates, context.diagnostics)
@@ -48,18 +49,18 @@ pub(super) fn read(
         let named: Vec<(usize, &Ident)> = if options.inputs.is_empty() {
             // All of them, unless other arguments were meant.
             let all = if is_doubtful { 0 } else { inputs.len() };
-            (0..all).map(|edge| (edge, &method.sig.ident)).collect()
+            (0..all).map(|edge| (edge, &method.sig.ident)).listed()
         } else {
             let meant = |name| {
                 let edge = place(name)
                     .or_else(|| differentiable_input(name, &mut left, &mut is_known, context))?;
                 Some((edge, name))
             };
-            options.inputs.iter().filter_map(meant).collect()
+            options.inputs.iter().filter_map(meant).listed()
         };
         covers.push(Covers {
             complete: named.len() >= options.inputs.len() && !is_doubtful,
-            edges: named.iter().map(|(edge, _)| *edge).collect(),
+            edges: named.iter().map(|(edge, _)| *edge).listed(),
         });
         for (edge, on) in named {
             if let Some(owner) = owners[edge] {
@@ -124,7 +125,7 @@ fn differentiable_input(
         }
         Some(_) => format!("`{name}` is `#[non_differentiable]` and has no gradient"),
         None => {
-            let candidates: Vec<String> = left.iter().map(spell).collect();
+            let candidates: Vec<String> = left.iter().map(spell).listed();
             let option = did_you_mean(&name.to_string(), &OPTIONS.map(str::to_owned));
             // Where one input has no gradient yet, this is its.
             let only = || (candidates.len() == 1 && option.is_empty()).then_some(0);
@@ -202,7 +203,7 @@ pub(super) fn gives_gradients(
 
 /// Returns how gradients are given for some of these inputs.
 fn one_for_each(gradients: usize, candidates: &[&Ident]) -> String {
-    let names: Vec<String> = candidates.iter().map(ToString::to_string).collect();
+    let names: Vec<String> = candidates.iter().map(ToString::to_string).listed();
     match names.get(..gradients) {
         Some(names) => format!(
             "name an input for each of them: `grad({}) = ({})`",

@@ -14,6 +14,7 @@ use super::parameters::is_opaque;
 use super::scan;
 use crate::constants::Constants;
 use crate::diagnostics::{Diagnostics, did_you_mean, list as list_of};
+use crate::lists::Lists as _;
 use crate::lower::{self, ShortArguments};
 use crate::model::{Elementwise, Reduce, Replaced, Row, ScanRole as Role, Scanned, Style};
 use crate::parse::{Argument, meant_on_parameter};
@@ -223,7 +224,7 @@ pub(super) fn read(
         entries: parameters.entries,
         outputs,
         pairs,
-        returned: values.into_iter().zip(gradients).map(Into::into).collect(),
+        returned: values.into_iter().zip(gradients).map(Into::into).listed(),
         order: if replaced.iter().any(|given| given.once) {
             1
         } else {
@@ -778,7 +779,7 @@ fn outputs(
         diagnostics.is_doubtful = true;
     }
     let row = |ty: &&Type| row_of(ty, number).cloned().map(Row::Of);
-    let rows: Vec<Option<Row>> = types.iter().map(row).collect();
+    let rows: Vec<Option<Row>> = types.iter().map(row).listed();
     for length in rows.iter().flatten().filter_map(Row::length) {
         row_has_a_length(length, sig, number, diagnostics);
     }
@@ -825,7 +826,7 @@ struct Known<'a> {
 fn replaced(grads: &[Argument], known: &Known<'_>, diagnostics: &mut Diagnostics) -> Vec<Replaced> {
     let mut given: Vec<usize> = Vec::new();
     let mut read = Vec::new();
-    let words = |names: &mut dyn Iterator<Item = &Ident>| names.map(Ident::to_string).collect();
+    let words = |names: &mut dyn Iterator<Item = &Ident>| names.map(Ident::to_string).listed();
     let gradients: Vec<String> = words(&mut known.gradients.iter());
     let all: Vec<String> = words(
         &mut known
@@ -881,7 +882,7 @@ fn replaced(grads: &[Argument], known: &Known<'_>, diagnostics: &mut Diagnostics
         let others = (0..known.inputs.len())
             .filter(|place| known.differentiable[*place] && !given.contains(place));
         let places = inputs.iter().copied().chain(others);
-        let candidates: Vec<&Ident> = places.map(|place| &known.inputs[place]).collect();
+        let candidates: Vec<&Ident> = places.map(|place| &known.inputs[place]).listed();
         // What the expression gives would be too much for the inputs that are left.
         let are_right = diagnostics.len() == mistakes
             && gives_gradients(expression, inputs.len(), &candidates, diagnostics)
@@ -955,14 +956,14 @@ fn knows_its_names(
 fn output_values(options: &ShortArguments, count: usize) -> Vec<Ident> {
     let named = named_outputs(options, count);
     if let Some(named) = named {
-        return named.iter().map(|one| one.name.clone()).collect();
+        return named.iter().map(|one| one.name.clone()).listed();
     }
     if count == 1 {
         return vec![local("output")];
     }
     (0..count)
         .map(|output| local(format_args!("output_{output}")))
-        .collect()
+        .listed()
 }
 
 /// Returns whether `outputs(…)`, if there is one, names as many as there are.
@@ -984,12 +985,12 @@ fn output_names(options: &ShortArguments, count: usize) -> Vec<Ident> {
         let names = named
             .iter()
             .map(|one| format_ident!("grad_{}", one.name.unraw()));
-        return names.collect();
+        return names.listed();
     }
     if count == 1 {
         return vec![local("grad_output")];
     }
     (0..count)
         .map(|output| local(format_args!("grad_output_{output}")))
-        .collect()
+        .listed()
 }

@@ -7,6 +7,7 @@ use syn::{Block, Expr, Ident, Lit, Stmt};
 
 use super::methods;
 use crate::diagnostics::Diagnostics;
+use crate::lists::Lists as _;
 use crate::lower::closures::is_keyword;
 use crate::lower::written_out::is_method;
 use crate::model::Elementwise;
@@ -45,7 +46,7 @@ pub(super) fn check(
         let names = inputs.map(|(input, _)| input);
         names
             .filter(|name| !uses::rebinds(body, &name.to_string()))
-            .collect()
+            .listed()
     };
     let rows: Vec<&Ident> = known(true);
     let declared = declared_numbers(body, &elementwise.number, &rows);
@@ -68,13 +69,13 @@ pub(super) fn check(
     let formula = Formula {
         number: &elementwise.number,
         inputs,
-        floats: floats.map(|(name, _)| name).collect(),
+        floats: floats.map(|(name, _)| name).listed(),
         rows,
         functions: functions
             .iter()
             .chain([&itself])
             .filter(|name| !is_own(name))
-            .collect(),
+            .listed(),
     };
     let mistakes = diagnostics.len();
     formula.check(body, diagnostics);
@@ -87,7 +88,7 @@ pub(super) fn check(
 
 impl Formula<'_> {
     fn check(&self, body: &TokenStream, diagnostics: &mut Diagnostics) {
-        let tokens: Vec<TokenTree> = body.clone().into_iter().collect();
+        let tokens: Vec<TokenTree> = body.clone().into_iter().listed();
         for (place, token) in tokens.iter().enumerate() {
             if let TokenTree::Group(inner) = token {
                 self.check(&inner.stream(), diagnostics);
@@ -314,7 +315,7 @@ impl Formula<'_> {
                 TokenTree::Group(arguments),
                 ..,
             ] if dot.as_char() == '.' && OF_TWO.iter().any(|known| method == known) => {
-                let arguments: Vec<TokenTree> = arguments.stream().into_iter().collect();
+                let arguments: Vec<TokenTree> = arguments.stream().into_iter().listed();
                 let mut each = arguments.split(|token| is_mark(token, ','));
                 let integer = each.find_map(|argument| match argument {
                     [TokenTree::Literal(literal)] if is_an_integer(literal) => Some(literal),
@@ -458,7 +459,7 @@ impl Formula<'_> {
         let is_binding = key == "let" && mutable == "mut" && is_mark(equals, '=');
         let is_bound = is_binding && is_mark(semicolon, ';');
         // Bound again, the name may mean something else.
-        let is_one = !uses::rebinds(&rest.iter().cloned().collect(), &variable.to_string());
+        let is_one = !uses::rebinds(&rest.iter().cloned().tokens(), &variable.to_string());
         if is_bound && is_one && self.becomes(variable, is_row, rest) {
             let number = self.number;
             let (row, each) = if is_row {
@@ -477,7 +478,7 @@ impl Formula<'_> {
     fn becomes(&self, variable: &Ident, is_row: bool, tokens: &[TokenTree]) -> bool {
         (0..tokens.len()).any(|place| match &tokens[place..] {
             [TokenTree::Group(block), ..] => {
-                let tokens: Vec<TokenTree> = block.stream().into_iter().collect();
+                let tokens: Vec<TokenTree> = block.stream().into_iter().listed();
                 self.becomes(variable, is_row, &tokens)
             }
             [TokenTree::Ident(name), rest @ ..] if name == variable => {
@@ -499,10 +500,8 @@ impl Formula<'_> {
                     _ => return false,
                 };
                 let end = value.iter().position(|token| is_mark(token, ';'));
-                let value: TokenStream = value[..end.unwrap_or(value.len())]
-                    .iter()
-                    .cloned()
-                    .collect();
+                let value: TokenStream =
+                    value[..end.unwrap_or(value.len())].iter().cloned().tokens();
                 // A method may return an `f64`.
                 let computes = !calls_a_method(&value);
                 let known = [&self.inputs[..], &self.rows].concat();
@@ -578,7 +577,7 @@ impl Formula<'_> {
 
 /// Returns the names that a body declares to be numbers: `|y: T|`, `let y: T`, `row.map(|y| …)`.
 fn declared_numbers(body: &TokenStream, number: &Ident, rows: &[&Ident]) -> Vec<Ident> {
-    let tokens: Vec<TokenTree> = body.clone().into_iter().collect();
+    let tokens: Vec<TokenTree> = body.clone().into_iter().listed();
     let mut found = Vec::new();
     for place in 0..tokens.len() {
         match &tokens[place..] {
@@ -616,7 +615,7 @@ fn mapped_number(calls: &[TokenTree]) -> Option<Ident> {
     if method == "iter" || method == "into_iter" {
         return mapped_number(calls);
     }
-    let closure: Vec<TokenTree> = arguments.stream().into_iter().collect();
+    let closure: Vec<TokenTree> = arguments.stream().into_iter().listed();
     match closure.as_slice() {
         [bar, TokenTree::Ident(name), end, ..] | [bar, _, TokenTree::Ident(name), end, ..]
             if method == "map" && is_mark(bar, '|') && is_mark(end, '|') =>
@@ -664,7 +663,7 @@ fn after_methods(mut tokens: &[TokenTree]) -> &[TokenTree] {
 
 /// Returns whether parentheses have one value, made by operators and methods of numbers alone.
 fn is_computed(tokens: &TokenStream) -> bool {
-    let tokens: Vec<TokenTree> = tokens.clone().into_iter().collect();
+    let tokens: Vec<TokenTree> = tokens.clone().into_iter().listed();
     let is_known = |pair: &[TokenTree]| match pair {
         [dot, TokenTree::Ident(method)] if is_mark(dot, '.') => is_method(method),
         [dot, TokenTree::Literal(_)] => !is_mark(dot, '.'),
@@ -698,7 +697,7 @@ fn first_float(value: &TokenTree) -> Option<(Literal, bool)> {
     };
     match value {
         TokenTree::Group(row) if row.delimiter() == Delimiter::Bracket => {
-            let row: Vec<TokenTree> = row.stream().into_iter().collect();
+            let row: Vec<TokenTree> = row.stream().into_iter().listed();
             let first = float(row.first()?)?;
             let is_repeated = row.get(1).is_some_and(|token| is_mark(token, ';'));
             let mut listed = row.iter().filter(|token| !is_mark(token, ','));

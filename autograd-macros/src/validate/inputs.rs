@@ -6,6 +6,7 @@ use syn::{FnArg, Generics, Ident, Pat, PatType, Signature, Type, parse_quote};
 use super::parameters::{as_tensor, is_opaque, named, on_parameter, twice};
 use super::{agreement, lifetimes, lookalikes, parameters, scan};
 use crate::diagnostics::Diagnostics;
+use crate::lists::Lists as _;
 use crate::model::{Definition, Input, InputShape, NeedsInputGrad, TensorInput};
 use crate::show::show;
 use crate::types::{
@@ -448,7 +449,7 @@ fn something_is_differentiable(
     let as_tensors: Vec<String> = inputs
         .iter()
         .filter_map(|input| as_tensor(&input.name, &input.ty, floats))
-        .collect();
+        .listed();
     let help = if as_tensors.is_empty() {
         "write a tensor as `ArrayView2<f32>`, `Array2<f32>` or `&Tensor2<f32>`, with `f32`, `f64` or a type \
          parameter; mark an alias of one with `#[tensor]`"

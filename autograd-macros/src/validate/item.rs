@@ -14,6 +14,7 @@ use super::options::{BackwardOptions, Form, ForwardOptions, FunctionOptions, Res
 use super::outputs::ReadOutputs;
 use super::{arguments, elementwise, formula, lifetimes, parameters, residual};
 use crate::diagnostics::Diagnostics;
+use crate::lists::Lists as _;
 use crate::lower;
 use crate::model::{Definition, Forward, FunctionKind, Shapes};
 use crate::parse::{Argument, Helper, ImplBlock, Item, Method, Part};
@@ -129,7 +130,7 @@ pub(super) fn definition(
     let named = |name: &str| {
         let attributes = block.attrs.iter();
         let named = attributes.filter(|attribute| attribute.path().is_ident(name));
-        named.cloned().collect()
+        named.cloned().listed()
     };
     let name = options.name.unwrap_or_else(|| match kind.free() {
         Some(free) => free.ident.unraw().to_string(),
@@ -236,8 +237,8 @@ pub(super) fn roles<'a>(
     let others = backwards.iter().map(|(method, _)| *method);
     let mut others: Vec<&Method> = others
         .chain(jvps.iter().map(|(method, _)| *method))
-        .collect();
-    let of_adjoints: Vec<&Method> = adjoints.iter().map(|(method, ..)| *method).collect();
+        .listed();
+    let of_adjoints: Vec<&Method> = adjoints.iter().map(|(method, ..)| *method).listed();
     let adjoint = only_adjoint(adjoints, &others, definition, diagnostics);
     others.extend(of_adjoints);
     let jvp = only_rule("jvp", definition, &jvps, diagnostics);
@@ -321,7 +322,7 @@ pub(super) fn dropped(
             method.sig.inputs.to_token_stream(),
             method.sig.output.to_token_stream(),
         ];
-        for_each_word(sig.into_iter().collect(), &mut |word| {
+        for_each_word(sig.into_iter().tokens(), &mut |word| {
             let word = word.to_string();
             let generated = ["NeedsInputGrad", "Context", "Gradients"];
             let is_generated = generated.iter().any(|ending| word.ends_with(ending));
@@ -368,7 +369,7 @@ pub(super) fn forward(
     Forward {
         ident: free.map_or(&method.sig, |free| &free.kernel).ident.clone(),
         vis: method.vis.clone(),
-        docs: method.attrs.iter().filter(is_doc).cloned().collect(),
+        docs: method.attrs.iter().filter(is_doc).cloned().listed(),
         generics: method.sig.generics.clone(),
         inputs,
         needs_input_grad,
@@ -522,9 +523,9 @@ fn has_no_backward(
         .methods
         .iter()
         .filter(|method| method.helpers.is_empty());
-    let unmarked: Vec<_> = unmarked
+    let unmarked = unmarked
         .filter_map(|method| Some((method, asks(method)?)))
-        .collect();
+        .listed();
     match &definition.kind {
         FunctionKind::Block if !unmarked.is_empty() => {
             for (method, asked) in unmarked {
@@ -608,12 +609,12 @@ fn arguments(helper: &Helper) -> Option<String> {
     let arguments = helper.arguments.as_ref().ok()?.iter();
     let written = arguments.map(|argument| match &argument.list {
         Some(list) => {
-            let names: Vec<String> = list.iter().map(|one| one.name.to_string()).collect();
+            let names: Vec<String> = list.iter().map(|one| one.name.to_string()).listed();
             format!("{}({})", argument.name, names.join(", "))
         }
         None => argument.name.to_string(),
     });
-    let written: Vec<String> = written.collect();
+    let written: Vec<String> = written.listed();
     (!written.is_empty()).then(|| written.join(", "))
 }
 

@@ -3,6 +3,7 @@
 use syn::{GenericArgument, Ident, PathArguments, Type};
 
 use crate::diagnostics::Diagnostics;
+use crate::lists::Lists as _;
 use crate::show::show;
 use crate::types::{Floats, inner_types, is_float, is_primitive, last_segment};
 
@@ -27,7 +28,7 @@ pub(super) fn is_readable(ty: &Type, floats: &Floats, diagnostics: &mut Diagnost
     };
     let stem = stem(&name);
     let arguments = match &segment.arguments {
-        PathArguments::AngleBracketed(arguments) => arguments.args.iter().collect(),
+        PathArguments::AngleBracketed(arguments) => arguments.args.iter().listed(),
         _ => Vec::new(),
     };
     if let Some(rank) = arguments

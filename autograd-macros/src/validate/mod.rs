@@ -74,6 +74,7 @@ use proc_macro2::TokenStream;
 use syn::{Ident, ReturnType, Signature};
 
 use crate::diagnostics::Diagnostics;
+use crate::lists::Lists as _;
 use crate::lower::{self, adjoint::Turned};
 use crate::model::{
     Adjoint, Backward, Batch, Definition, Derivative, Elementwise, Forward, FunctionKind,
@@ -152,7 +153,7 @@ pub(crate) fn function(
         if let Some(forward) = forward.as_ref().filter(|_| !diagnostics.is_doubtful) {
             let of = (forward, rules.adjoint.is_some());
             let read = |argument| gradcheck::read(argument, definition, of, &mut diagnostics);
-            gradchecks = asked_for.iter().filter_map(read).collect();
+            gradchecks = asked_for.iter().filter_map(read).listed();
             batch = batched.and_then(|names| {
                 batch::read(&names, block, definition, forward, &mut diagnostics)
             });
@@ -420,10 +421,10 @@ fn read_backwards(
         }
     }
     if backwards.len() == methods.len() && is_whole && are_covered && are_read {
-        let methods: Vec<_> = methods
+        let methods = methods
             .iter()
             .map(|(method, options)| (*method, options))
-            .collect();
+            .listed();
         asked::every_gradient_is_used(&methods, &backwards, context);
     }
     returns::one_is_by_name(&backwards, context);
@@ -643,10 +644,10 @@ fn saved(forward: &Forward, backwards: &[Backward]) -> Vec<Saved> {
         Saved {
             name: forward.source(source).name.clone(),
             source,
-            needed_for: (0..forward.differentiable().len()).filter(needs).collect(),
+            needed_for: (0..forward.differentiable().len()).filter(needs).listed(),
         }
     };
-    forward.sources().filter(is_saved).map(saved).collect()
+    forward.sources().filter(is_saved).map(saved).listed()
 }
 
 /// Returns the tensors that the equations are differentiated by; the values that they need are saved with them.
@@ -665,9 +666,9 @@ fn of_equations(forward: &Forward, residual: &Residual) -> Vec<Saved> {
     let saved = |source| Saved {
         name: forward.source(source).name.clone(),
         source,
-        needed_for: (0..edges).collect(),
+        needed_for: (0..edges).listed(),
     };
-    sources.map(saved).collect()
+    sources.map(saved).listed()
 }
 
 /// Returns what an elementwise function saves: its tensors first, as the runtime has them, and its values.
@@ -676,11 +677,11 @@ fn all_inputs(forward: &Forward, elementwise: &Elementwise) -> Vec<Saved> {
     let saved = |(index, input): (usize, &Input)| Saved {
         name: input.name.clone(),
         source: Source::Input(index),
-        needed_for: (0..edges).collect(),
+        needed_for: (0..edges).listed(),
     };
     let inputs = || forward.inputs.iter().enumerate();
     let of = |name: &Ident| inputs().find(|(_, input)| input.name == *name);
     let tensors = elementwise.inputs.iter().filter_map(of);
     let values = inputs().filter(|(_, input)| input.tensor.is_none());
-    tensors.chain(values).map(saved).collect()
+    tensors.chain(values).map(saved).listed()
 }

@@ -7,6 +7,7 @@ use super::lookalikes;
 use super::options::ForwardOptions;
 use super::parameters::is_opaque;
 use crate::diagnostics::{Diagnostics, count, did_you_mean, list};
+use crate::lists::Lists as _;
 use crate::model::{Elementwise, Input, Returned, Role};
 use crate::show::show;
 use crate::types::{
@@ -38,7 +39,7 @@ pub(super) fn read(
     };
     let ok = result_of(&ty);
     let (types, tuple) = match peel(ok.unwrap_or(&ty)) {
-        Type::Tuple(tuple) => (tuple.elems.iter().collect(), true),
+        Type::Tuple(tuple) => (tuple.elems.iter().listed(), true),
         single => (vec![single], false),
     };
     let mistakes = diagnostics.len();
@@ -46,7 +47,7 @@ pub(super) fn read(
         return None;
     }
     let tensors = types.iter().map(|ty| owned_tensor(ty, floats, diagnostics));
-    let tensors: Vec<_> = tensors.collect();
+    let tensors = tensors.listed();
     // Where a type is not what it should be, so many things were not meant.
     let may_count = diagnostics.len() == mistakes;
     let of = (inputs, elementwise);
@@ -191,7 +192,7 @@ fn counted_names(
         Some(outputs) => outputs.names.clone(),
         None => (0..unnamed)
             .map(|index| default_name(index, unnamed))
-            .collect(),
+            .listed(),
     };
     let named = outputs.len() + saves.len();
     let keyword = options
@@ -199,7 +200,7 @@ fn counted_names(
         .as_ref()
         .or(options.outputs.as_ref())
         .map(|names| &names.keyword);
-    let names: Vec<Ident> = outputs.into_iter().chain(saves.iter().cloned()).collect();
+    let names: Vec<Ident> = outputs.into_iter().chain(saves.iter().cloned()).listed();
     let is_certain = may_count && !options.are_doubtful && !diagnostics.is_doubtful;
     if let Some(keyword) = keyword.filter(|_| named != returned && is_certain) {
         let listed = list(names.iter().map(Ident::to_string));
@@ -234,7 +235,7 @@ fn counted_names(
 /// Returns what is wrong with the names of the results of a formula, and what to write.
 fn of_a_formula(formula: &Elementwise, named: &str, results: usize) -> (String, String) {
     let states = formula.written_states();
-    let written: Vec<&Ident> = states.collect();
+    let written: Vec<&Ident> = states.listed();
     if written.is_empty() {
         let first = match formula.scan {
             Some(_) => ", the new states first",
@@ -273,7 +274,7 @@ fn min_outputs(writes: bool) -> usize {
 /// is `output_x`.
 fn written(inputs: &[Input], returned: usize) -> Vec<Returned> {
     let written = inputs.iter().enumerate();
-    let written: Vec<_> = written.filter(|(_, input)| input.is_in_place()).collect();
+    let written = written.filter(|(_, input)| input.is_in_place()).listed();
     let is_alone = returned == 0 && written.len() == 1;
     let output = |(index, input): (usize, &Input)| {
         let tensor = input.tensor.as_ref().map(|tensor| TensorType {
@@ -300,7 +301,7 @@ fn written(inputs: &[Input], returned: usize) -> Vec<Returned> {
             named_after: None,
         }
     };
-    written.into_iter().map(output).collect()
+    written.into_iter().map(output).listed()
 }
 
 /// Names the gradient of a tensor that is written to: `grad_output` if there is no other, else `grad_x`.
@@ -375,7 +376,7 @@ fn owned_tensor(
                 let known = vec_of(ty).or_else(|| option_of(ty)).is_some();
                 if let Some(Type::Tuple(tuple)) = option_of(ty).map(peel) {
                     let each = tuple.elems.iter().map(|ty| format!("Option<{}>", show(ty)));
-                    help = format!("return `({})`", each.collect::<Vec<_>>().join(", "));
+                    help = format!("return `({})`", each.listed().join(", "));
                 } else if let (false, [inner]) = (known, &inner_types(ty)[..]) {
                     let inner = show(inner);
                     help = format!(
@@ -456,7 +457,7 @@ fn exemptions_name_outputs(
                     .iter()
                     .filter(is_output)
                     .map(|output| output.name.to_string())
-                    .collect();
+                    .listed();
                 let suggestion = did_you_mean(&name.to_string(), &names);
                 let message = format!("no output is named `{name}`");
                 let help = format!("{suggestion}the outputs: {}", list(&names));

@@ -8,6 +8,7 @@ use super::context::Context;
 use super::options::ResidualOptions;
 use super::parameters;
 use crate::diagnostics::{Diagnostics, did_you_mean, list};
+use crate::lists::Lists as _;
 use crate::model::{
     Definition, Derivative, Forward, Named, Parameter, Residual, Returned, Role, Source, Wants,
 };
@@ -52,7 +53,7 @@ pub(super) fn is_alone(
 /// Makes unknowns of the intermediates that are arrays of floats and that the residual asks for.
 pub(super) fn mark_unknowns(sig: &Signature, forward: &mut Forward) {
     let mut gradient = forward.differentiable_outputs().len();
-    let names: Vec<&Ident> = parameters::names(sig).collect();
+    let names: Vec<&Ident> = parameters::names(sig).listed();
     for one in &mut forward.returned {
         let is_tensor = one.tensor.is_some() && one.kind == Kind::Single;
         if one.role == Role::Intermediate && is_tensor && names.contains(&&one.name) {
@@ -241,7 +242,7 @@ pub(super) fn as_many_unknowns(
     sig: &Signature,
     context: &Context<'_>,
 ) -> Option<String> {
-    let asked: Vec<&Ident> = parameters::names(sig).collect();
+    let asked: Vec<&Ident> = parameters::names(sig).listed();
     let mut returned = context.forward.returned.iter();
     if are_more {
         let mut saved = returned.filter(|one| one.role == Role::Intermediate);
@@ -290,7 +291,7 @@ fn all_are_asked_for(sig: &Signature, function: &Derivative, context: &mut Conte
             Source::Axis(_) | Source::Shape(_) => false,
         })
         .filter(|source| !asks(*source));
-    let missing: Vec<Source> = missing.collect();
+    let missing: Vec<Source> = missing.listed();
     let Some(first) = missing.first().copied() else {
         return;
     };

@@ -7,6 +7,7 @@ use super::asked::Asker;
 use super::context::Context;
 use super::residual;
 use crate::diagnostics::{count, distance, list};
+use crate::lists::Lists as _;
 use crate::model::{Backward, Definition, Forward, Returned, tuple_elements};
 use crate::show::show;
 use crate::types::{
@@ -74,7 +75,7 @@ fn due<'a>(asker: &Asker<'_>, forward: &'a Forward) -> Vec<Due<'a>> {
                     kind: tensor.kind,
                 }
             };
-            covers.edges.iter().map(gradient).collect()
+            covers.edges.iter().map(gradient).listed()
         }
         Asker::Jvp | Asker::Residual => {
             let (noun, form) = if matches!(asker, Asker::Residual) {
@@ -90,7 +91,7 @@ fn due<'a>(asker: &Asker<'_>, forward: &'a Forward) -> Vec<Due<'a>> {
                 tensor,
                 kind: output.kind,
             };
-            outputs.map(tangent).collect()
+            outputs.map(tangent).listed()
         }
     }
 }
@@ -284,7 +285,7 @@ fn are_in_order(ty: &Type, found: &[&Type], due: &[Due<'_>], context: &mut Conte
     let tensors: Vec<Option<TensorType>> = found
         .iter()
         .map(|ty| types::array(types::within_gradient(ty)))
-        .collect();
+        .listed();
     let fits = |found: &Option<TensorType>, due: &Due<'_>| {
         let found = found
             .as_ref()
@@ -292,7 +293,7 @@ fn are_in_order(ty: &Type, found: &[&Type], due: &[Due<'_>], context: &mut Conte
         found == Some(agreement::spell(Form::Owned, &due.tensor.content))
     };
     let are_in_order = tensors.iter().zip(due).all(|(found, due)| fits(found, due));
-    let mut left: Vec<_> = tensors.iter().collect();
+    let mut left = tensors.iter().listed();
     let are_all_there = due.iter().all(|due| {
         let place = left.iter().position(|found| fits(found, due));
         place.map(|place| left.remove(place)).is_some()
@@ -372,7 +373,7 @@ fn wanted(due: &[Due<'_>]) -> String {
             spelled
         }
     };
-    let types: Vec<String> = due.iter().map(spell).collect();
+    let types: Vec<String> = due.iter().map(spell).listed();
     match types.as_slice() {
         [] => "an array".to_owned(),
         [one] => format!("`{one}`"),

@@ -5,6 +5,7 @@ use syn::{Attribute, Ident, PatType, Signature, Type};
 use super::elementwise::returned_types;
 use super::parameters::on_parameter;
 use crate::diagnostics::{Diagnostics, list};
+use crate::lists::Lists as _;
 use crate::model::{Row, Scan, ScanRole as Role, Scanned};
 use crate::parse::{Argument, meant_on_parameter};
 use crate::show::show;
@@ -213,7 +214,7 @@ pub(super) fn read(
         let found: Vec<(&Ident, bool)> = both
             .filter(|(_, its)| **its == role)
             .map(|((name, row), _)| (name, matches!(row, Some(Row::Slice))))
-            .collect();
+            .listed();
         found
     };
     let (states, steps) = (of(Role::State), of(Role::Step));
@@ -233,7 +234,7 @@ pub(super) fn read(
     }
     let is_slice = |(_, is_slice): &&(&Ident, bool)| *is_slice;
     let returned = states.iter().filter(|state| !is_slice(state));
-    let returned: Vec<&Ident> = returned.map(|(name, _)| *name).collect();
+    let returned: Vec<&Ident> = returned.map(|(name, _)| *name).listed();
     returns_the_states(sig, &returned, number, diagnostics);
     // What is written is a result too, in the order of the parameters.
     for (place, _) in states

@@ -7,6 +7,7 @@ use syn::{BinOp, Expr, ExprArray, ExprLit, Ident, Lit, UnOp, parse_quote};
 use super::expressions::{lengths, peel};
 use super::parameters;
 use crate::diagnostics::{Diagnostics, did_you_mean, list};
+use crate::lists::Lists as _;
 use crate::model::{
     Axis, Computed, Declared, Definition, Forward, FunctionKind, Input, Length, Returned, Role,
     Shape, Shapes,
@@ -29,8 +30,8 @@ pub(super) fn read(
         forward,
         shapes: Shapes {
             axes: Vec::new(),
-            inputs: forward.inputs.iter().map(|_| None).collect(),
-            returned: forward.returned.iter().map(|_| None).collect(),
+            inputs: forward.inputs.iter().map(|_| None).listed(),
+            returned: forward.returned.iter().map(|_| None).listed(),
         },
         diagnostics,
     };
@@ -143,7 +144,7 @@ impl Reader<'_> {
             };
             let names: Vec<Ident> = (shape.elems.iter())
                 .filter_map(|one| self.name(one).cloned())
-                .collect();
+                .listed();
             for name in names {
                 if let Some(axis) = self.shapes.axis(&name) {
                     self.shapes.axes[axis].is_bound |= is_there;
@@ -265,7 +266,7 @@ impl Reader<'_> {
             let tensors = tensors.map(|input| input.name.to_string());
             let returned = forward.returned.iter().filter(|one| has_shape(one));
             let returned = returned.map(|one| one.name.to_string());
-            let names: Vec<String> = tensors.chain(returned).collect();
+            let names: Vec<String> = tensors.chain(returned).listed();
             let message = format!("no input, output or saved value is named `{name}`");
             let suggestion = did_you_mean(&name.to_string(), &names);
             let help = format!("{suggestion}its tensors: {}", list(&names));
@@ -360,7 +361,7 @@ impl Reader<'_> {
             .by_ref()
             .filter(|(_, _, tensor)| tensor.kind == Kind::Single)
             .map(|(_, input, _)| input.name.to_string())
-            .collect();
+            .listed();
         let suggestion = did_you_mean(&like.to_string(), &names);
         let help = format!(
             "{suggestion}write a list, `[n, 3]`, or one of {}",
@@ -581,9 +582,9 @@ impl Reader<'_> {
     /// ```
     fn names(&mut self, of: &Of<'_>, expression: &Expr) -> Option<Vec<Ident>> {
         let axes = self.shapes.axes.iter();
-        let axes: Vec<String> = axes.map(|axis| axis.name.to_string()).collect();
+        let axes: Vec<String> = axes.map(|axis| axis.name.to_string()).listed();
         let inputs = self.forward.inputs.iter();
-        let inputs: Vec<String> = inputs.map(|input| input.name.to_string()).collect();
+        let inputs: Vec<String> = inputs.map(|input| input.name.to_string()).listed();
         let known = [&axes[..], &inputs[..]].concat();
         if let Some(stranger) = uses::strangers(expression, &known).into_iter().next() {
             let values = self.forward.inputs.iter();
@@ -591,7 +592,7 @@ impl Reader<'_> {
             let names = axes.into_iter();
             let names: Vec<String> = names
                 .chain(values.map(|input| input.name.to_string()))
-                .collect();
+                .listed();
             if of.is_input {
                 let message = format!("the axis `{stranger}` is bound only by an expression");
                 let help = format!(
@@ -721,7 +722,7 @@ impl Reader<'_> {
         let is_missing = |(one, shape): &(&Returned, &Option<Shape>)| {
             shape.is_none() && one.tensor.is_some() && matches!(one.role, Role::Output { .. })
         };
-        let missing: Vec<&Returned> = returned.filter(is_missing).map(|(one, _)| one).collect();
+        let missing: Vec<&Returned> = returned.filter(is_missing).map(|(one, _)| one).listed();
         let Some(first) = missing.first() else {
             return;
         };

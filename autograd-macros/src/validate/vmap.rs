@@ -6,6 +6,7 @@ use syn::{FnArg, ReturnType, Signature, Type};
 use super::agreement;
 use super::context::Context;
 use super::parameters;
+use crate::lists::Lists as _;
 use crate::model::{Forward, Input, Returned, Role, TensorInput, Vmap, tuple_elements};
 use crate::show::show;
 use crate::types::{self, Content, Form, Kind, Rank, TensorType, option_of, result_of, same};
@@ -20,7 +21,7 @@ pub(super) fn read(sig: &Signature, context: &mut Context<'_>) -> Option<Vmap> {
     let inputs = context.forward.inputs.iter().zip(types);
     let mapped: Vec<Option<bool>> = inputs
         .map(|(input, ty)| is_mapped(input, ty, context))
-        .collect();
+        .listed();
     // A function that takes arrays returns arrays too.
     let mapped = mapped.into_iter().collect::<Option<Vec<bool>>>()?;
     // Outputs have the axis of the inputs.
@@ -220,7 +221,7 @@ fn returned(sig: &Signature, context: &mut Context<'_>) -> Option<bool> {
     };
     let within = result_of(written);
     let found = tuple_elements(within.unwrap_or(written));
-    let outputs: Vec<_> = context.forward.outputs().collect();
+    let outputs = context.forward.outputs().listed();
     let is_due = |(output, ty): (&&Returned, &&Type)| {
         let (Some(expected), Some(found)) = (&output.tensor, types::array(ty)) else {
             return false;
@@ -270,7 +271,7 @@ fn wanted(sig: &Signature, forward: &Forward) -> String {
             .map_or_else(|| show(&input.ty), |tensor| taken(tensor, 1));
         format!("{}: {ty}", input.name)
     });
-    let inputs: Vec<String> = inputs.collect();
+    let inputs: Vec<String> = inputs.listed();
     let outputs = outputs(forward);
     format!("fn {}({}) -> {outputs}", sig.ident, inputs.join(", "))
 }
@@ -292,7 +293,7 @@ fn outputs(forward: &Forward) -> String {
         .filter_map(|output| output.tensor.as_ref());
     let outputs: Vec<String> = outputs
         .map(|tensor| spell(Form::Tensor, tensor, 1))
-        .collect();
+        .listed();
     match &outputs[..] {
         [one] => one.clone(),
         many => format!("({})", many.join(", ")),

@@ -10,6 +10,7 @@ use syn::{
 };
 
 use super::{Closure, Function, Run, Value, text};
+use crate::lists::Lists as _;
 use crate::lower::written_out::METHODS;
 use crate::spell::{has_word, local};
 use crate::types::peel;
@@ -133,7 +134,7 @@ impl<'a> Run<'a> {
         let text = text(path);
         let names = |count: usize| {
             let names = (0..count).map(|place| local(format_args!("argument_{place}")));
-            names.collect::<Vec<_>>()
+            names.listed()
         };
         if let Some(function) = self.function_beside(&text) {
             let names = names(function.sig.inputs.len());

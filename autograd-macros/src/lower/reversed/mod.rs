@@ -27,6 +27,7 @@ use self::branches::{is_of_truth, returns};
 use super::plain::{Known, Plain, is_in, is_of_constants};
 use super::written_out::METHODS;
 use crate::constants::Constants;
+use crate::lists::Lists as _;
 use crate::model::{Branch, Condition, Elementwise, Operand, Operation, Reversed};
 use crate::spell::has_word;
 use crate::types::{is_one_of, peel};
@@ -81,7 +82,7 @@ pub(super) fn reversed(body: &Group, elementwise: &Elementwise) -> Option<Revers
             None => run.input(),
             Some(row) => {
                 let length = usize::try_from(elementwise.length_of(row)?).ok()?;
-                Value::Row((0..length).map(|_| run.input()).collect())
+                Value::Row((0..length).map(|_| run.input()).listed())
             }
         };
         run.bind(name, value);

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use syn::{Expr, ExprForLoop, ExprMethodCall, ExprRange, RangeLimits, Type, parse_quote};
 
 use super::{Closure, Run, Value, text, whole_number};
+use crate::lists::Lists as _;
 use crate::lower::plain::Plain;
 use crate::lower::unrolled::few;
 use crate::types::peel;
@@ -69,7 +70,7 @@ impl Run<'_> {
                 _ => return None,
             },
         };
-        Some(values.into_iter().map(Round::Has).collect())
+        Some(values.into_iter().map(Round::Has).listed())
     }
 
     fn references(&mut self, row: &Expr) -> Option<Vec<Round>> {
@@ -80,7 +81,7 @@ impl Run<'_> {
 
     fn items_of_call(&mut self, call: &ExprMethodCall) -> Option<Vec<Round>> {
         let receiver = &*call.receiver;
-        let arguments: Vec<&Expr> = call.args.iter().collect();
+        let arguments: Vec<&Expr> = call.args.iter().listed();
         match (&*call.method.to_string(), &arguments[..]) {
             ("iter", []) => self.references(receiver),
             ("into_iter", []) => self.items(receiver),
@@ -92,7 +93,7 @@ impl Run<'_> {
                 });
                 values.map(|value| value.map(Round::Has)).collect()
             }
-            ("rev", []) => Some(self.items(receiver)?.into_iter().rev().collect()),
+            ("rev", []) => Some(self.items(receiver)?.into_iter().rev().listed()),
             ("enumerate", []) => {
                 let items = self.items(receiver)?.into_iter().zip(0..);
                 let pairs = items.map(|(item, place)| {
@@ -105,13 +106,13 @@ impl Run<'_> {
                 let items = self.items(receiver)?.into_iter();
                 let pairs = items.zip(self.items(other)?);
                 let pairs = pairs.map(|(item, other)| Round::Pair(Box::new([item, other])));
-                Some(pairs.collect())
+                Some(pairs.listed())
             }
             ("map", [closure]) => {
                 let items = self.items(receiver)?.into_iter();
                 let closure = self.closure_of(closure)?;
                 let mapped = items.map(|item| Round::Mapped(Box::new(item), Rc::clone(&closure)));
-                Some(mapped.collect())
+                Some(mapped.listed())
             }
             _ => None,
         }
@@ -180,7 +181,7 @@ impl Run<'_> {
     }
 
     pub(super) fn fold(&mut self, call: &ExprMethodCall) -> Option<Value> {
-        let arguments: Vec<&Expr> = call.args.iter().collect();
+        let arguments: Vec<&Expr> = call.args.iter().listed();
         let [first, closure] = arguments[..] else {
             return None;
         };

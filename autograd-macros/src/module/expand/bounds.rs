@@ -12,6 +12,7 @@ use syn::{
     GenericArgument, Generics, Path, PathArguments, PathSegment, Type, WherePredicate, parse_quote,
 };
 
+use crate::lists::Lists as _;
 use crate::module::model::{Body, Definition};
 use crate::show::show;
 use crate::spell::for_each_word;
@@ -182,5 +183,5 @@ fn type_arguments(segment: &PathSegment) -> Vec<&Type> {
         GenericArgument::Type(ty) => Some(ty),
         _ => None,
     });
-    types.collect()
+    types.listed()
 }

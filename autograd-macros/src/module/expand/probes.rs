@@ -7,6 +7,7 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::{Generics, Member, Type, TypeParam};
 
+use crate::lists::Lists as _;
 use crate::module::model::{Body, Definition, Field};
 use crate::show::show;
 use crate::spell::{at, concrete, probe};
@@ -86,10 +87,10 @@ pub(super) fn skipped(definition: &Definition, body: &Body, root: &TokenStream) 
 fn pieces(ty: &Type) -> Vec<&Type> {
     let inner = inner_types(ty).into_iter().filter(|_| is_container(ty));
     if let Type::Tuple(_) = peel(ty) {
-        return inner.flat_map(pieces).collect();
+        return inner.flat_map(pieces).listed();
     }
     // What it holds without a tuple is found by its own implementation.
     let is_its_own = |inner: &Type| usize::from(!matches!(peel(inner), Type::Tuple(_)));
     let in_tuples = inner.flat_map(|inner| pieces(inner).into_iter().skip(is_its_own(inner)));
-    iter::once(ty).chain(in_tuples).collect()
+    iter::once(ty).chain(in_tuples).listed()
 }

@@ -9,6 +9,7 @@ use syn::{
 
 use super::arguments::{self, FieldOptions};
 use crate::diagnostics::Diagnostics;
+use crate::lists::Lists as _;
 use crate::module::model::{Content, Definition, Field, Part, Shown, Variant};
 use crate::module::parse;
 use crate::show::show;
@@ -22,12 +23,12 @@ pub(super) fn read(fields: &[parse::Field], diagnostics: &mut Diagnostics) -> Ve
     let options: Vec<FieldOptions> = fields
         .iter()
         .map(|field| arguments::of_field(&field.helpers, diagnostics))
-        .collect();
+        .listed();
     are_distinct(fields, &options, diagnostics);
     let fields = fields.iter().zip(options);
     fields
         .map(|(field, options)| one(field, &options, diagnostics))
-        .collect()
+        .listed()
 }
 
 /// Reads a variant. One with a single field that has no name is transparent: it is the module in it.
@@ -171,7 +172,7 @@ fn are_distinct(fields: &[parse::Field], options: &[FieldOptions], diagnostics: 
         all.filter(|(_, options)| options.skip.is_none())
     };
     let unnamed = visited().filter(|(_, options)| options.rename.is_none());
-    let mut taken: Vec<String> = unnamed.map(|(field, _)| name(field)).collect();
+    let mut taken: Vec<String> = unnamed.map(|(field, _)| name(field)).listed();
     for rename in visited().filter_map(|(_, options)| options.rename.as_ref()) {
         let new = rename.value();
         if taken.contains(&new) {

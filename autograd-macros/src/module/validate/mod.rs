@@ -15,6 +15,7 @@ use proc_macro2::TokenStream;
 use super::model::{Body, Definition, ModuleModel};
 use super::parse::{self, Item};
 use crate::diagnostics::Diagnostics;
+use crate::lists::Lists as _;
 
 /// A module with mistakes: all of them, and what could be read in spite of them.
 pub(super) struct Rejected {
@@ -59,7 +60,7 @@ fn body(item: &Item, diagnostics: &mut Diagnostics) -> Option<Body> {
         parse::Body::Enum(variants) => {
             let variants = variants.iter();
             let variants = variants.map(|variant| fields::variant(variant, diagnostics));
-            Some(Body::Enum(variants.collect()))
+            Some(Body::Enum(variants.listed()))
         }
         parse::Body::Union(keyword) => {
             item::is_not_a_union(*keyword, diagnostics);

@@ -5,6 +5,7 @@ use syn::{Expr, ExprArray, ExprLit, Ident, Lit, LitInt, Stmt, Type, parse_quote}
 
 use super::super::expressions::{lengths, peel};
 use super::Reader;
+use crate::lists::Lists as _;
 use crate::model::{Declared, Forward, Length, Sample};
 use crate::types::{Kind, Rank, is_primitive, whole};
 
@@ -20,7 +21,7 @@ impl Lengths {
     pub(super) fn of(forward: &Forward) -> Self {
         let count = forward.shapes.axes.len();
         Self {
-            of_axes: (0..count).map(|_| None).collect(),
+            of_axes: (0..count).map(|_| None).listed(),
             given: vec![false; count],
         }
     }
@@ -97,7 +98,7 @@ impl Reader<'_> {
         let tensor = self.forward.inputs[input].tensor.as_ref();
         let is_list = tensor.is_some_and(|tensor| tensor.kind == Kind::List);
         let shapes: Vec<&ExprArray> = if is_list {
-            given.elems.iter().filter_map(lengths).collect()
+            given.elems.iter().filter_map(lengths).listed()
         } else {
             vec![given]
         };
@@ -140,7 +141,7 @@ impl Reader<'_> {
                 _ => usize::from(declared.leading),
             };
             let mut lengths: Vec<Expr> =
-                (0..leading).map(|place| number(2 + place as u64)).collect();
+                (0..leading).map(|place| number(2 + place as u64)).listed();
             lengths.extend(self.lengths_of(declared, &mut taken));
             let mut shape: Expr = parse_quote!([#(#lengths),*]);
             if tensor.kind == Kind::List {
@@ -166,7 +167,7 @@ impl Reader<'_> {
                 parse_quote!({ #(#bound)* #expression })
             }
         });
-        lengths.collect()
+        lengths.listed()
     }
 
     /// Returns the statement that gives a name in an expression its number.

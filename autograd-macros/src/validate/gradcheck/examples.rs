@@ -3,6 +3,7 @@
 use syn::Type;
 
 use super::Reader;
+use crate::lists::Lists as _;
 use crate::model::{Concrete, Draw, Input};
 use crate::show::show;
 use crate::types::{Kind, Rank};
@@ -49,14 +50,14 @@ impl Reader<'_> {
             };
             let Some(of) = self.definition.kind.elementwise() else {
                 let is_same = self.rank_of(other)? == (parameter.clone(), 0);
-                return is_same.then(|| shape.elems.iter().map(show).collect());
+                return is_same.then(|| shape.elems.iter().map(show).listed());
             };
             // All are of numbers of one shape.
             let has_row = of.row(&input.name).is_some();
             let shared = shape.elems.len().checked_sub(usize::from(has_row))?;
             let steps = usize::from(of.has_steps(&input.name));
             let shared = shape.elems.iter().take(shared).skip(steps);
-            Some(shared.map(show).collect())
+            Some(shared.map(show).listed())
         });
         if let Some(shared) = shapes.next() {
             return shared;
@@ -74,5 +75,5 @@ impl Reader<'_> {
 
 /// Returns lengths of this number of axes.
 fn of_rank(rank: usize) -> Vec<String> {
-    (2..2 + rank).map(|length| length.to_string()).collect()
+    (2..2 + rank).map(|length| length.to_string()).listed()
 }

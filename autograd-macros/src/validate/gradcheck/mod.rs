@@ -10,6 +10,7 @@ use super::arguments;
 use super::expressions::{lengths, peel};
 use super::options::Names;
 use crate::diagnostics::{Diagnostics, count, did_you_mean, list};
+use crate::lists::Lists as _;
 use crate::model::{
     Concrete, Definition, Draw, Forward, FunctionKind, Gradcheck, Input, Sample, Within,
 };
@@ -48,7 +49,7 @@ pub(super) fn read(
         keyword: &argument.name,
         definition,
         forward,
-        given: forward.inputs.iter().map(|_| None).collect(),
+        given: forward.inputs.iter().map(|_| None).listed(),
         lengths: Lengths::of(forward),
         parameters: Vec::new(),
         tolerances: Vec::new(),
@@ -79,12 +80,12 @@ pub(super) fn read(
         ..
     } = reader;
     (diagnostics.len() == mistakes).then(|| Gradcheck {
-        samples: given.into_iter().flatten().collect(),
+        samples: given.into_iter().flatten().listed(),
         parameters,
         tolerances,
         estimated: (0..forward.inputs.len())
             .map(|input| estimated.iter().flatten().any(|one| *one == input))
-            .collect(),
+            .listed(),
         left_out: left_out(forward, together),
     })
 }
@@ -252,7 +253,7 @@ impl Reader<'_> {
         } else {
             match entry.value.as_ref().and_then(lengths) {
                 Some(list) if !list.elems.is_empty() => {
-                    variants = list.elems.iter().cloned().collect();
+                    variants = list.elems.iter().cloned().listed();
                     self.is_not_drawn(name, entry.within.as_ref());
                 }
                 _ => {
@@ -350,7 +351,7 @@ impl Reader<'_> {
         let inputs = &self.forward.inputs;
         if !is_an_optional_tensor(&inputs[index]) {
             let optional = inputs.iter().filter(|input| is_an_optional_tensor(input));
-            let optional: Vec<String> = optional.map(|input| input.name.to_string()).collect();
+            let optional: Vec<String> = optional.map(|input| input.name.to_string()).listed();
             let message = format!("`{name}` is not an optional tensor, so it is never missing");
             let help = if optional.is_empty() {
                 "remove it: forward has no optional tensor".to_owned()
@@ -377,7 +378,7 @@ impl Reader<'_> {
         let names: Vec<String> = inputs
             .map(|input| input.name.to_string())
             .chain(axes)
-            .collect();
+            .listed();
         let no_axis = if self.forward.shapes.axes.is_empty() {
             ""
         } else {
@@ -528,7 +529,7 @@ impl Reader<'_> {
     /// ```
     fn has_no_axis(&mut self, end: &Expr) {
         let axes = self.forward.shapes.axes.iter();
-        let names: Vec<String> = axes.map(|axis| axis.name.to_string()).collect();
+        let names: Vec<String> = axes.map(|axis| axis.name.to_string()).listed();
         // A capital may be a constant of the module.
         let is_small = |name: &Ident| !name.to_string().starts_with(char::is_uppercase);
         if let Some(axis) = uses::names(end, &names).into_iter().find(is_small) {
@@ -768,7 +769,7 @@ impl Reader<'_> {
         let missing: Vec<&Input> = inputs
             .filter(|(_, given)| given.is_none())
             .map(|(input, _)| input)
-            .collect();
+            .listed();
         if missing.is_empty() {
             return;
         }
@@ -830,7 +831,7 @@ impl Reader<'_> {
         let bounds = generics.type_params();
         let bounds = bounds.map(|param| param.bounds.to_token_stream());
         let clause = generics.where_clause.to_token_stream();
-        let tokens: Vec<TokenStream> = types.chain(bounds).chain([clause]).collect();
+        let tokens: Vec<TokenStream> = types.chain(bounds).chain([clause]).listed();
         for constant in generics.const_params().map(|param| &param.ident) {
             let is_given = self.parameters.iter().any(|(known, _)| known == constant);
             if !is_given
