@@ -4,10 +4,10 @@
 
 use std::mem::MaybeUninit;
 
-use ndarray::{Array, ArrayView, Axis, CowArray, Dimension, Slice};
+use ndarray::{Array, ArrayView, Axis, CowArray, Dimension};
 
 use super::row_major::in_row_major;
-use super::wide::copied;
+use super::wide::{copied, set};
 use crate::checks::{has_axis, size};
 use crate::element::Element;
 use crate::memory;
@@ -115,14 +115,52 @@ pub fn pad<T: Element, D: Dimension>(
         .zip(widths)
         .map(|(length, (before, after))| length.saturating_add(*before).saturating_add(*after))
         .collect();
-    let mut padded = full(&shape, value);
-    let mut middle = padded.view_mut();
-    middle.slice_each_axis_inplace(|axis| {
-        let (before, _) = widths[axis.axis.index()];
-        Slice::from(before..before + x.len_of(axis.axis))
-    });
-    middle.assign(x);
-    padded
+    let x = in_row_major(x);
+    // INVARIANT: it is in row-major order.
+    let elements = x.as_slice().expect("one piece");
+    // Axes at the end that get nothing are a part of a row.
+    let last = widths.iter().rposition(|widths| *widths != (0, 0));
+    let last = last.unwrap_or(0);
+    filled(&shape, |out| {
+        if out.is_empty() {
+            return;
+        }
+        let [row, width] = [&shape, x.shape()].map(|shape| shape[last..].iter().product::<usize>());
+        let inner: usize = shape.iter().skip(last + 1).product();
+        let before = widths.get(last).map_or(0, |(before, _)| before * inner);
+        split_mut(out, row, worth::LOOP.div_ceil(row), |first, out| {
+            for (index, out) in out.chunks_exact_mut(row).enumerate() {
+                let (left, right) = match row_inside(first + index, x.shape(), &widths[..last]) {
+                    None => (out, &mut [][..]),
+                    Some(from) => {
+                        let (left, rest) = out.split_at_mut(before);
+                        let (middle, right) = rest.split_at_mut(width);
+                        copied(&elements[from * width..][..width], middle);
+                        (left, right)
+                    }
+                };
+                set(value, left);
+                set(value, right);
+            }
+        });
+    })
+}
+
+/// Returns the row of an array that is a row of the padded array, whose first axes have these widths; `None` if that is
+/// padding.
+fn row_inside(mut row: usize, shape: &[usize], widths: &[(usize, usize)]) -> Option<usize> {
+    let (mut inside, mut rows) = (0, 1);
+    for (&length, (before, after)) in shape.iter().zip(widths).rev() {
+        let padded = length + before + after;
+        let index = (row % padded).checked_sub(*before)?;
+        if index >= length {
+            return None;
+        }
+        inside += index * rows;
+        row /= padded;
+        rows *= length;
+    }
+    Some(inside)
 }
 
 /// Returns an array of `shape`, all of whose elements `fill` writes.
@@ -162,7 +200,7 @@ pub(crate) fn array<T, D: Dimension>(shape: &[usize], elements: Vec<T>) -> Array
 
 #[cfg(test)]
 mod tests {
-    use ndarray::{Array2, Ix1, Ix2, s};
+    use ndarray::{Array2, Array4, Ix1, Ix2, Slice, s};
 
     use super::*;
     use crate::testing::numbers;
@@ -184,9 +222,17 @@ mod tests {
             }
         }
         for view in views {
-            let padded = pad(&view, &[(1, 0), (0, 2)], 7.0);
-            assert_eq!(padded.slice(s![1.., ..3]), view);
-            assert_eq!(padded.sum(), view.sum() + 7.0 * 11.0);
+            for [rows, columns] in [[(1, 0), (0, 2)], [(0, 3), (0, 0)], [(0, 0), (0, 0)]] {
+                let padded = pad(&view, &[rows, columns], 7.0);
+                let size = [3 + rows.0 + rows.1, 3 + columns.0 + columns.1];
+                assert_eq!(padded.shape(), size);
+                assert_eq!(
+                    padded.slice(s![rows.0.., columns.0..]).slice(s![..3, ..3]),
+                    view
+                );
+                let added = (size[0] * size[1] - 9) as f64;
+                assert_eq!(padded.sum(), view.sum() + 7.0 * added);
+            }
         }
     }
 
@@ -208,6 +254,37 @@ mod tests {
     }
 
     #[test]
+    fn large_arrays_are_padded_on_any_number_of_threads() {
+        let x = numbers((3, 2, 50_001), 0.3)
+            .into_shape_with_order((3, 2, 3, 16_667))
+            .unwrap();
+        for widths in [
+            [(0, 0), (1, 2), (0, 1), (3, 4)],
+            [(2, 0), (1, 0), (0, 1), (0, 0)],
+        ] {
+            let padded = pad(&x.view(), &widths, f64::NAN);
+            let mut whole = Array4::from_elem(
+                std::array::from_fn::<_, 4, _>(|axis| {
+                    x.shape()[axis] + widths[axis].0 + widths[axis].1
+                }),
+                f64::NAN,
+            );
+            let mut middle = whole.view_mut();
+            middle.slice_each_axis_inplace(|axis| {
+                let (before, _) = widths[axis.axis.index()];
+                Slice::from(before..before + x.len_of(axis.axis))
+            });
+            middle.assign(&x);
+            assert!(
+                padded
+                    .iter()
+                    .map(|x| x.to_bits())
+                    .eq(whole.iter().map(|x| x.to_bits()))
+            );
+        }
+    }
+
+    #[test]
     fn empty_arrays_are_concatenated_and_padded() {
         let empty = Array2::<f64>::zeros((0, 2));
         let row = Array2::ones((1, 2));
@@ -220,6 +297,8 @@ mod tests {
             [0, 4]
         );
         assert_eq!(pad(&empty.view(), &[(1, 0), (0, 0)], 1.0), row);
+        assert_eq!(pad(&empty.view(), &[(0, 0), (1, 0)], 1.0).shape(), [0, 3]);
+        assert_eq!(pad(&ndarray::arr0(2.0).view(), &[], 1.0)[()], 2.0);
         assert_eq!(full::<f64, Ix2>(&[3, 0], 1.0).shape(), [3, 0]);
     }
 

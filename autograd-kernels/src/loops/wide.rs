@@ -393,6 +393,17 @@ pub(crate) fn copied<'a, T: Copy>(x: &[T], out: &'a mut [MaybeUninit<T>]) -> &'a
     }
 }
 
+/// Writes one value to all elements, and returns them.
+#[inline]
+pub(crate) fn set<T: Copy>(value: T, out: &mut [MaybeUninit<T>]) -> &mut [T] {
+    out.fill(MaybeUninit::new(value));
+    // SAFETY: all of it is written.
+    #[expect(unsafe_code, reason = "see above")]
+    unsafe {
+        written(out)
+    }
+}
+
 /// Returns the sum of the lanes of a vector register, by halves.
 #[cfg_attr(optimized, inline(always))]
 pub(crate) fn sum_of_lanes<T: Element, const LANES: usize>(mut lanes: [T; LANES]) -> T {

@@ -7,13 +7,14 @@
 
 use std::hint::select_unpredictable;
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 use ndarray::{Array4, ArrayView4};
 
 use super::conv::output_length;
 use crate::element::Element;
-use crate::loops::movement::full;
-use crate::loops::wide::{Loop, compiled};
+use crate::loops::movement::filled;
+use crate::loops::wide::{Loop, compiled, set};
 use crate::parallel::{split_mut, worth};
 
 /// The windows of a pooling: their size, their distance, and the padding of the image.
@@ -120,8 +121,8 @@ pub fn max_pool2d_indices<T: Element>(
     let x = x.as_standard_layout();
     // INVARIANT: it was given the standard layout, here and below.
     let x = x.as_slice().expect("one piece");
-    let mut indices = Array4::zeros((batch, channels, down, across));
-    each(&mut indices, 2 * across, |channel, indices, line| {
+    let shape = [batch, channels, down, across];
+    images(&shape, 2 * across, |channel, indices, line| {
         compiled(Maxima {
             windows,
             x: &x[channel * height * width..][..height * width],
@@ -130,8 +131,7 @@ pub fn max_pool2d_indices<T: Element>(
             across,
             line,
         });
-    });
-    indices
+    })
 }
 
 /// The maxima of the windows of a channel: the elements of a window one after the other, for all windows of a line.
@@ -188,20 +188,24 @@ impl<T: Element> Loop for Maxima<'_, T> {
 /// If the batch or the channels of `indices` are different, or an index is out of range.
 #[track_caller]
 pub fn gather2d<T: Element>(x: &ArrayView4<'_, T>, indices: &Array4<usize>) -> Array4<T> {
-    let size: usize = x.shape()[2..].iter().product();
-    check_indices("gather2d", x.shape(), indices, size);
-    let pixels: usize = indices.shape()[2..].iter().product();
-    let mut elements = full(indices.shape(), T::zero());
+    same_channels("gather2d", x.shape(), indices);
+    let shape = x.shape();
+    let [size, pixels] = [shape, indices.shape()].map(|shape| shape[2..].iter().product::<usize>());
     let (x, indices) = (x.as_standard_layout(), indices.as_standard_layout());
     let x = x.as_slice().expect("one piece");
-    let indices = indices.as_slice().expect("one piece");
-    each(&mut elements, 0, |channel, elements, _: &mut [T]| {
+    let all = indices.as_slice().expect("one piece");
+    let outside = Outside::default();
+    let elements = images(indices.shape(), 0, |channel, elements, _: &mut [T]| {
         let x = &x[channel * size..][..size];
-        let indices = &indices[channel * pixels..][..pixels];
+        let indices = &all[channel * pixels..][..pixels];
         for (element, &index) in elements.iter_mut().zip(indices) {
-            *element = x[index];
+            match x.get(index) {
+                Some(&x) => *element = x,
+                None => outside.note(index),
+            }
         }
     });
+    outside.refuse("gather2d", shape);
     elements
 }
 
@@ -217,24 +221,32 @@ pub fn max_unpool2d<T: Element>(
     size: [usize; 2],
 ) -> Array4<T> {
     let (batch, channels, ..) = indices.dim();
-    let mut image = full(&[batch, channels, size[0], size[1]], T::zero());
+    let shape = [batch, channels, size[0], size[1]];
     assert!(
         elements.shape() == indices.shape(),
         "max_unpool2d of elements of shape {:?} with indices of shape {:?}",
         elements.shape(),
         indices.shape()
     );
-    check_indices("max_unpool2d", image.shape(), indices, size[0] * size[1]);
     let pixels: usize = indices.shape()[2..].iter().product();
     let (elements, indices) = (elements.as_standard_layout(), indices.as_standard_layout());
     let elements = elements.as_slice().expect("one piece");
     let indices = indices.as_slice().expect("one piece");
-    each(&mut image, 0, |channel, image, _: &mut [T]| {
+    let outside = Outside::default();
+    let image = images(&shape, 0, |channel, image, _: &mut [T]| {
         let range = channel * pixels..(channel + 1) * pixels;
         for (&element, &index) in elements[range.clone()].iter().zip(&indices[range]) {
-            image[index] += element;
+            match image.get_mut(index) {
+                Some(pixel) => *pixel += element,
+                None => outside.note(index),
+            }
         }
     });
+    // Without pixels, no channel was looked at.
+    if let (true, Some(&index)) = (image.is_empty(), indices.first()) {
+        outside.note(index);
+    }
+    outside.refuse("max_unpool2d", &shape);
     image
 }
 
@@ -248,8 +260,8 @@ pub fn avg_pool2d<T: Element>(x: &ArrayView4<'_, T>, windows: &Pool2dOptions) ->
     let (batch, channels, height, width) = x.dim();
     let x = x.as_standard_layout();
     let x = x.as_slice().expect("one piece");
-    let mut elements = full(&[batch, channels, down, across], T::zero());
-    each(&mut elements, width, |channel, means, columns| {
+    let shape = [batch, channels, down, across];
+    images(&shape, width, |channel, means, columns| {
         compiled(Means {
             windows,
             x: &x[channel * height * width..][..height * width],
@@ -257,8 +269,7 @@ pub fn avg_pool2d<T: Element>(x: &ArrayView4<'_, T>, windows: &Pool2dOptions) ->
             across,
             columns,
         });
-    });
-    elements
+    })
 }
 
 /// Returns images of height and width `size`, the gradient of the input of [`avg_pool2d`]: each element, divided by
@@ -282,8 +293,7 @@ pub fn avg_pool2d_backward<T: Element>(
     );
     let elements = elements.as_standard_layout();
     let elements = elements.as_slice().expect("one piece");
-    let mut image = full(&shape, T::zero());
-    each(&mut image, size[1], |channel, image, columns| {
+    images(&shape, size[1], |channel, image, columns| {
         compiled(Shares {
             windows,
             grads: &elements[channel * down * across..][..down * across],
@@ -291,8 +301,7 @@ pub fn avg_pool2d_backward<T: Element>(
             image,
             columns,
         });
-    });
-    image
+    })
 }
 
 /// The means of the windows of a channel: the sums of the columns on the rows of a line of windows, then the sums of
@@ -375,44 +384,63 @@ fn add<'a, T: Element>(
     }
 }
 
-/// Checks that `indices` are in channels of images of a shape, each of `size` pixels.
 #[track_caller]
-fn check_indices(name: &str, images: &[usize], indices: &Array4<usize>, size: usize) {
+fn same_channels(name: &str, images: &[usize], indices: &Array4<usize>) {
     assert!(
         images[..2] == indices.shape()[..2],
         "{name} of images of shape {images:?} with indices of shape {:?}",
         indices.shape()
     );
-    if let Some(index) = indices.iter().find(|index| **index >= size) {
-        panic!("{name} of images of shape {images:?}: the index {index} is out of range");
+}
+
+/// An index that was out of range, on any thread.
+#[derive(Default)]
+struct Outside(Mutex<Option<usize>>);
+
+impl Outside {
+    #[cold]
+    fn note(&self, index: usize) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(index);
+    }
+
+    #[track_caller]
+    fn refuse(self, name: &str, images: &[usize]) {
+        if let Some(index) = self.0.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            panic!("{name} of images of shape {images:?}: the index {index} is out of range");
+        }
     }
 }
 
 /// The elements of a line that are not worth an allocation.
 const FEW: usize = 32;
 
-/// Calls `work` with each channel, its number, and room for so many elements.
-fn each<T: Send, U: Element>(
-    images: &mut Array4<T>,
+/// Returns images of a shape: `work` is called with each channel, its number, its elements, which are zeros, and room for
+/// so many elements.
+#[track_caller]
+fn images<T: Copy + Default + Send, U: Element>(
+    shape: &[usize],
     room: usize,
     work: impl Fn(usize, &mut [T], &mut [U]) + Sync,
-) {
-    let channel: usize = images.shape()[2..].iter().product();
-    let at_least = worth::POOLING.div_ceil(channel.max(1));
-    // INVARIANT: callers have just made it.
-    let elements = images.as_slice_mut().expect("a new array is one piece");
-    split_mut(elements, channel, at_least, |first, channels| {
-        let (mut few, mut many) = ([U::zero(); FEW], Vec::new());
-        let line = if room <= FEW {
-            &mut few[..room]
-        } else {
-            many.resize(room, U::zero());
-            &mut many[..]
-        };
-        for (index, pixels) in channels.chunks_exact_mut(channel.max(1)).enumerate() {
-            work(first + index, pixels, line);
+) -> Array4<T> {
+    filled(shape, |images| {
+        if images.is_empty() {
+            return;
         }
-    });
+        let channel: usize = shape[2..].iter().product();
+        let at_least = worth::POOLING.div_ceil(channel);
+        split_mut(images, channel, at_least, |first, channels| {
+            let (mut few, mut many) = ([U::zero(); FEW], Vec::new());
+            let line = if room <= FEW {
+                &mut few[..room]
+            } else {
+                many.resize(room, U::zero());
+                &mut many[..]
+            };
+            for (index, pixels) in channels.chunks_exact_mut(channel).enumerate() {
+                work(first + index, set(T::default(), pixels), line);
+            }
+        });
+    })
 }
 
 #[cfg(test)]
@@ -519,6 +547,18 @@ mod tests {
             &Array4::<f64>::ones((1, 1, 1, 2)).view(),
             &array![[[[0, 3]]]],
             [1, 3],
+        );
+    }
+
+    #[test]
+    #[should_panic(
+        expected = "max_unpool2d of images of shape [1, 1, 0, 3]: the index 4 is out of range"
+    )]
+    fn an_index_for_images_without_pixels_is_refused_by_max_unpool2d() {
+        max_unpool2d(
+            &Array4::<f64>::ones((1, 1, 1, 1)).view(),
+            &array![[[[4]]]],
+            [0, 3],
         );
     }
 
