@@ -18,7 +18,7 @@
 //! `place` looks into the source file before all stages, for what is beside the item.
 //! `compiler` tells whether the crate that is compiled is optimized, and by which name it knows the library.
 //! `types` reads a type as a tensor or a value, `spell` writes one, and `uses` finds the names in an
-//! expression, for the rules and the expansion alike.
+//! expression, for the rules and the expansion alike. `lists` takes the place of `collect`.
 //! The runtime is known only as paths into its `__private` module.
 //!
 //! `module` has the same stages for `#[derive(Module)]`.
