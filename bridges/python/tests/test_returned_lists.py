@@ -199,14 +199,13 @@ def test_gradients_of_all_rows_at_once():
 @of_cases
 def test_jax(function, expected, shapes):
     x, places = [jnp.asarray(numbers(*shape)) for shape in shapes], tuple(range(len(shapes)))
-    has_forward_mode = function is not diffops.Lines
-    for wrap in (lambda function: function, jax.jit):
-        close(*[wrap(of)(*x) for of in (function, expected)])
-        close(*[wrap(jax.grad(lambda *x: weighted(of(*x)), places))(*x) for of in (function, expected)])
-        close(*[wrap(jax.jacrev(of, places))(*x) for of in (function, expected)])
-        if has_forward_mode:
-            close(*[wrap(jax.jacfwd(of, places))(*x) for of in (function, expected)])
-            close(*[wrap(jax.hessian(lambda *x: weighted(of(*x)), places))(*x) for of in (function, expected)])
+    transforms = [lambda of: of, lambda of: jax.grad(lambda *x: weighted(of(*x)), places), lambda of: jax.jacrev(of, places)]
+    if function is not diffops.Lines:
+        transforms += [lambda of: jax.jacfwd(of, places), lambda of: jax.hessian(lambda *x: weighted(of(*x)), places)]
+    for transform in transforms:
+        right = jax.jit(transform(expected))(*x)
+        for wrap in (lambda function: function, jax.jit):
+            close(wrap(transform(function))(*x), right)
     # Some outputs are unused.
     for place in range(len(jax.tree.leaves(expected(*x)))):
         close(*[jax.grad(lambda *x: weighted(jax.tree.leaves(of(*x))[place]), places)(*x) for of in (function, expected)])
