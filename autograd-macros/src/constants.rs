@@ -30,7 +30,7 @@ impl Constants {
     pub(crate) fn among<'a>(items: impl Iterator<Item = &'a [TokenTree]>) -> Self {
         let is_one = |item: &&[TokenTree]| item.iter().any(|token| is_word(token, "const"));
         let items = items.filter(is_one);
-        let parsed = items.filter_map(|item| syn::parse2(item.iter().cloned().tokens()).ok());
+        let parsed = items.filter_map(|item| syn::parse2(item.iter().tokens()).ok());
         let mut constants = Self::default();
         constants.extend(parsed.listed());
         constants

@@ -156,7 +156,7 @@ impl<'a> Named<'a> {
 
     /// Returns whether it may be a formula, whose numbers are of a type parameter bound by `Real`.
     fn is_formula(&self) -> bool {
-        self.is_function() && has_word(self.whole.iter().cloned().tokens(), "Real")
+        self.is_function() && has_word(self.whole.iter().tokens(), "Real")
     }
 
     fn place(&self, file: &Path, at: (usize, usize)) -> Option<Place> {
@@ -168,7 +168,7 @@ impl<'a> Named<'a> {
         let is_taken = self.is_function() && (at.1 > 1 || source.words.contains(&self.ty));
         let (mut own, mut named, mut is_definition) = (HashSet::new(), HashSet::new(), false);
         let mut names_what_is_read = false;
-        for_each_word(self.whole.iter().cloned().tokens(), &mut |word| {
+        for_each_word(self.whole.iter().tokens(), &mut |word| {
             let word = word.to_string();
             let is_constant = !["fn", "_"].contains(&&*word) && source.constants.contains(&word);
             // `Cdf::formula`, of a function `cdf`.
@@ -230,7 +230,7 @@ impl<'a> Named<'a> {
         let repeated = || {
             let has_its_name = |named: Named<'_>| text(named.name) == text(self.name);
             let is_repeated = before.iter().filter_map(Neighbor::named).any(has_its_name);
-            is_repeated.then(|| Mistake::Repeated(self.name.iter().cloned().tokens()))
+            is_repeated.then(|| Mistake::Repeated(self.name.iter().tokens()))
         };
         let taken = || {
             let others = before.iter().chain(&after[1..]);
@@ -249,7 +249,7 @@ impl<'a> Named<'a> {
     /// Returns the functions that it calls, and those that these call.
     fn functions(&self, neighbors: &[Neighbor<'_>]) -> Vec<Beside> {
         let mut functions = Vec::new();
-        let mut tokens: TokenStream = self.whole.iter().cloned().tokens();
+        let mut tokens = self.whole.iter().tokens();
         let mut candidates = neighbors.iter().filter_map(Neighbor::function).listed();
         let mut words = HashSet::new();
         while !tokens.is_empty() {
@@ -259,7 +259,7 @@ impl<'a> Named<'a> {
             candidates.retain(|(path, item)| {
                 let name = path.split(':').next().unwrap_or_default();
                 let is_named = words.contains(name);
-                let item = || item.iter().cloned().tokens();
+                let item = || item.iter().tokens();
                 if is_named && let Ok(function) = syn::parse2::<ItemFn>(item()) {
                     tokens.extend(function.to_token_stream());
                     let path = path.clone();
@@ -352,7 +352,7 @@ impl Neighbor<'_> {
         };
         let is_as_written = self.leaves(others);
         let path = if is_formula {
-            let attributes: TokenStream = self.attributes.iter().cloned().tokens();
+            let attributes = self.attributes.iter().tokens();
             let has_own = has_word(attributes, "grad");
             format!("{}::formula", self.named().filter(|_| !has_own)?.ty)
         } else {
@@ -364,7 +364,7 @@ impl Neighbor<'_> {
 
     /// Returns the name of an elementwise function.
     fn elementwise(&self) -> Option<String> {
-        let arguments = self.attributes.iter().cloned().tokens();
+        let arguments = self.attributes.iter().tokens();
         let mut is_elementwise = false;
         for_each_word(arguments, &mut |word| {
             is_elementwise |= word == "elementwise";
@@ -377,7 +377,7 @@ impl Neighbor<'_> {
 
     /// Returns the name of a type that has a field with a tensor, as far as the tokens of the fields show.
     fn holder(&self) -> Option<String> {
-        let item: DeriveInput = syn::parse2(self.item.iter().cloned().tokens()).ok()?;
+        let item: DeriveInput = syn::parse2(self.item.iter().tokens()).ok()?;
         let fields: Vec<Field> = match item.data {
             Data::Struct(data) => data.fields.into_iter().listed(),
             Data::Enum(data) => data
@@ -438,7 +438,7 @@ fn takes(item: &[TokenTree], ty: &str) -> Option<Taken> {
         return None;
     };
     if keyword == "use" {
-        return imports(item.iter().cloned().tokens(), ty).then_some(Taken::Imported);
+        return imports(item.iter().tokens(), ty).then_some(Taken::Imported);
     }
     let place = item
         .iter()
@@ -466,7 +466,7 @@ fn imports(tokens: TokenStream, name: &str) -> bool {
 }
 
 fn parsed(tokens: &[TokenTree]) -> Option<Item> {
-    parse::item(tokens.iter().cloned().tokens()).ok()
+    parse::item(tokens.iter().tokens()).ok()
 }
 
 /// Returns the words of a text.

@@ -408,7 +408,7 @@ fn index(k: usize, span: Span) -> TokenStream {
 }
 
 fn stream(tokens: &[TokenTree]) -> TokenStream {
-    tokens.iter().cloned().tokens()
+    tokens.iter().tokens()
 }
 
 #[cfg(test)]

@@ -459,7 +459,7 @@ impl Formula<'_> {
         let is_binding = key == "let" && mutable == "mut" && is_mark(equals, '=');
         let is_bound = is_binding && is_mark(semicolon, ';');
         // Bound again, the name may mean something else.
-        let is_one = !uses::rebinds(&rest.iter().cloned().tokens(), &variable.to_string());
+        let is_one = !uses::rebinds(&rest.iter().tokens(), &variable.to_string());
         if is_bound && is_one && self.becomes(variable, is_row, rest) {
             let number = self.number;
             let (row, each) = if is_row {
@@ -500,8 +500,7 @@ impl Formula<'_> {
                     _ => return false,
                 };
                 let end = value.iter().position(|token| is_mark(token, ';'));
-                let value: TokenStream =
-                    value[..end.unwrap_or(value.len())].iter().cloned().tokens();
+                let value = value[..end.unwrap_or(value.len())].iter().tokens();
                 // A method may return an `f64`.
                 let computes = !calls_a_method(&value);
                 let known = [&self.inputs[..], &self.rows].concat();
