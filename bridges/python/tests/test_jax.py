@@ -169,10 +169,10 @@ def test_vmap_is_a_loop_over_examples(name):
         bodies = [function, gradients]
         if has_forward_mode:
             bodies += [lambda *x: jax.jvp(function, x, x), jax.grad(lambda *x: gradients(*x)[0].sum(), tuple(range(count)))]
-        for body in bodies:
-            ours, theirs = jax.jit(jax.vmap(body, axes))(*given), stacked(body, given, axes)
-            for one, other in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
-                numpy.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-10)
+        ours = jax.jit(lambda *given: [jax.vmap(body, axes)(*given) for body in bodies])(*given)
+        theirs = [stacked(body, given, axes) for body in bodies]
+        for one, other in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
+            numpy.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-10)
 
         # The gradient of all examples together, of which some arguments are shared.
         def together(*arguments):
