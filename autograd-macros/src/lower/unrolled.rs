@@ -88,7 +88,7 @@ impl Unroll<'_> {
             let is_end = |token: &&TokenTree| is_mark(token, '|') || is_word(token, "in");
             if is_mark(&rest[0], '|') || is_word(&rest[0], "for") {
                 let pattern = rest[1..].iter().take_while(|token| !is_end(token));
-                unroll = unroll.under(pattern.cloned().tokens());
+                unroll = unroll.under(pattern.tokens());
             }
             place += 1;
         }
