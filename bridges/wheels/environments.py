@@ -1,8 +1,9 @@
 """The environments in which the wheels of `examples` are tested.
 
 `python environments.py make` installs the packages of `.venv`, and makes the others in `.venvs`, unless they are there.
-`python environments.py test WHEEL …` installs the wheels in all of them and runs the tests of the bridge. What cannot be
-made is skipped, with the reason. After `--oldest`, both take only the first of the table.
+`python environments.py test WHEEL …` installs the wheels in all of them, and runs the tests of wheels in `.venv` and
+those of the bridge in the others; unless these are all there, also in `.venv`. What cannot be made is skipped, with the
+reason. After `--oldest`, both take only the first of the table.
 """
 
 import concurrent.futures
@@ -37,9 +38,11 @@ class Skipped(Exception):
     pass
 
 
-def name_of(row):
+def folder_of(row):
+    if row is None:
+        return OWN
     python, torch, jax, numpy = row
-    return f"python-{python}-torch-{torch}-jax-{jax}-numpy-{numpy}"
+    return FOLDER / f"python-{python}-torch-{torch}-jax-{jax}-numpy-{numpy}"
 
 
 def run(command, **options):
@@ -77,7 +80,7 @@ def install(folder, packages):
 
 def make(row=None):
     """Makes an environment of the table, or installs what `.venv` has, unless it is made."""
-    folder = FOLDER / name_of(row) if row else OWN
+    folder = folder_of(row)
     made = folder / "made"
     if made.exists():
         return
@@ -96,28 +99,19 @@ def make(row=None):
     shutil.copy(REQUIREMENTS, made)
 
 
-def tests_of(row):
-    """Returns the tests of an environment: without those of JAX and NumPy if these are as in `.venv`."""
-    version, _, jax, numpy = row
-    own = REQUIREMENTS.read_text().split()
-    is_own = version == "%d.%d" % sys.version_info[:2] and f"jax=={jax}" in own and f"numpy=={numpy}" in own
-    ignored = [f"--ignore={BRIDGES}/python/tests/test_{name}.py" for name in ("jax", "numpy") if is_own]
-    return [*ignored, f"{BRIDGES}/python/tests", f"{BRIDGES}/examples"]
-
-
 def jobs(rows, wheels):
-    """Installs the wheels, and yields the tests of each environment: its name, its folder, and the tests."""
-    for row in rows:
-        folder = FOLDER / name_of(row) if row else OWN
-        if not (folder / "made").exists():
+    """Installs the wheels, and yields the tests of each environment: their name, its folder, and the tests."""
+    folders = [folder_of(row) for row in rows]
+    made = [folder for folder in folders if (folder / "made").exists()]
+    for folder in folders:
+        if folder not in made:
             print(f"skipped: {folder.name}, which `./setup` has not made", flush=True)
             continue
         uv = [str(UV), "pip", "install", "--quiet", "--no-deps", "--reinstall", "--python", str(folder / "bin/python")]
         run([*uv, *wheels])
-        if row:
-            yield folder.name, folder, tests_of(row)
-        else:
+        if folder == OWN:
             yield "wheels", folder, [f"{BRIDGES}/wheels"]
+        if folder != OWN or len(made) <= len(TABLE):
             yield folder.name, folder, [f"{BRIDGES}/python/tests", f"{BRIDGES}/examples"]
 
 
