@@ -6,7 +6,7 @@ use quote::ToTokens;
 use syn::ext::IdentExt as _;
 use syn::{
     Attribute, FnArg, GenericArgument, GenericParam, Ident, PathArguments, PathSegment, Safety,
-    Signature,
+    Signature, TypeParam,
 };
 
 use super::inputs::ReadInputs;
@@ -123,10 +123,11 @@ pub(super) fn definition(
         );
         return None;
     };
-    if !are_constrained(block) {
+    if is_conditional(segment) {
         // The compiler reports it, and would report generated code again.
         return None;
     }
+    are_of_the_type(block, segment, diagnostics)?;
     let named = |name: &str| {
         let attributes = block.attrs.iter();
         let named = attributes.filter(|attribute| attribute.path().is_ident(name));
@@ -148,10 +149,9 @@ pub(super) fn definition(
     })
 }
 
-/// Returns whether the type, or a condition, names each type parameter of the block, and the type has no conditions of
-/// its own, as in `Exp<T, D:>`.
-fn are_constrained(block: &ImplBlock) -> bool {
-    let is_conditional = |segment: &PathSegment| match &segment.arguments {
+/// Returns whether a type has conditions of its own, as in `Exp<T, D:>`.
+fn is_conditional(segment: &PathSegment) -> bool {
+    match &segment.arguments {
         PathArguments::AngleBracketed(bracketed) => bracketed.args.iter().any(|argument| {
             matches!(
                 argument,
@@ -159,18 +159,62 @@ fn are_constrained(block: &ImplBlock) -> bool {
             )
         }),
         _ => false,
-    };
-    if last_segment(&block.self_ty).is_some_and(is_conditional) {
-        return false;
     }
+}
+
+/// The type, or a condition, names each type parameter of the block.
+///
+/// ```text
+/// struct Double;
+/// impl<T: Element> Double { #[forward] fn forward(x: ArrayView1<T>) -> Array1<T> { … } … }
+/// //   ^ `Double` has no type parameter `T`
+/// ```
+fn are_of_the_type(
+    block: &ImplBlock,
+    segment: &PathSegment,
+    diagnostics: &mut Diagnostics,
+) -> Option<()> {
     let mut words = Vec::new();
     let clause = block.generics.where_clause.as_ref();
     let tokens = [block.self_ty.to_token_stream(), clause.to_token_stream()];
     for tokens in tokens {
         for_each_word(tokens, &mut |word| words.push(word.clone()));
     }
-    let mut params = block.generics.type_params();
-    params.all(|param| words.contains(&param.ident))
+    let params = block.generics.type_params();
+    let missing: Vec<&Ident> = params
+        .map(|param| &param.ident)
+        .filter(|name| !words.contains(name))
+        .listed();
+    let Some(first) = missing.first() else {
+        return Some(());
+    };
+    let name = &segment.ident;
+    let own = match &segment.arguments {
+        PathArguments::AngleBracketed(bracketed) => bracketed.args.iter().map(show).listed(),
+        _ => Vec::new(),
+    };
+    let all = own.into_iter().chain(missing.iter().map(show)).listed();
+    let list = all.join(", ");
+    let marked = if all.len() == 1 {
+        list.clone()
+    } else {
+        format!("({list})")
+    };
+    let params = block.generics.params.iter().map(|param| match param {
+        GenericParam::Type(TypeParam { ident, bounds, .. }) if !bounds.is_empty() => {
+            format!("{ident}: {}", show(bounds))
+        }
+        _ => show(param),
+    });
+    let params = params.listed().join(", ");
+    let message = format!("`{name}` has no type parameter `{first}`");
+    let help = format!(
+        "declare `struct {name}<{list}>(std::marker::PhantomData<{marked}>);`, and write `impl<{params}> {name}<{list}>`"
+    );
+    diagnostics.error_with_help(first, &message, &help);
+    // The compiler would report it too.
+    diagnostics.is_unreadable = true;
+    None
 }
 
 /// Finds forward and the backward functions, and checks each against the rules for its signature.
@@ -757,7 +801,7 @@ fn is_plain(sig: &Signature, attrs: &[Attribute], diagnostics: &mut Diagnostics)
     }
     for param in own_parameters(sig) {
         let message = "functions of the block cannot have generic parameters of their own";
-        let help = "put them on the `impl` block, where forward and backward share them";
+        let help = "put them on the type and on its `impl` block, which forward and backward share";
         diagnostics.once(param, message, help);
     }
     let on_parameters = || {

@@ -532,7 +532,7 @@ impl Reader<'_> {
     fn may_be_missing(&mut self, name: &Ident, on: &impl ToTokens) {
         let message = format!("only optional inputs or lists have the axis `{name}`");
         let help = "an input may be missing and a list empty: the shape of an output is computed from axes that every \
-                    call has, and from values";
+                    call has, and from values; without `shapes`, an output may have any shape";
         self.diagnostics.error_with_help(on, &message, help);
     }
 

@@ -293,6 +293,28 @@ mod parameters_of_its_own {
     }
 }
 
+mod parameters_of_the_block_alone {
+    use super::*;
+    use pullback::ndarray::{Array, ArrayView};
+    pub struct Double;
+    #[custom_function]
+    impl<T: Element, D: Rank> Double {
+        #[forward]
+        fn forward(x: ArrayView<T, D>) -> Array<T, D> { &x + &x }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView<T, D>) -> Array<T, D> { &grad_output + &grad_output }
+    }
+
+    pub struct Scale<T>(std::marker::PhantomData<T>);
+    #[custom_function]
+    impl<T: Element, D: Rank> Scale<T> {
+        #[forward]
+        fn forward(x: ArrayView<T, D>, factor: f64) -> Array<T, D> { x.to_owned() * T::from_f64(factor) }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView<T, D>, factor: f64) -> Array<T, D> { grad_output.to_owned() * T::from_f64(factor) }
+    }
+}
+
 mod two_attributes {
     use super::*;
     pub struct Square;
