@@ -296,9 +296,9 @@ mod parameters_of_its_own {
 mod parameters_of_the_block_alone {
     use super::*;
     use pullback::ndarray::{Array, ArrayView};
-    pub struct Double;
+    pub struct Twice;
     #[custom_function]
-    impl<T: Element, D: Rank> Double {
+    impl<T: Element, D: Rank> Twice {
         #[forward]
         fn forward(x: ArrayView<T, D>) -> Array<T, D> { &x + &x }
         #[backward(x)]
