@@ -180,22 +180,14 @@ fn are_of_the_type(
     for tokens in tokens {
         for_each_word(tokens, &mut |word| words.push(word.clone()));
     }
-    let params = block.generics.type_params();
-    let missing: Vec<&Ident> = params
-        .map(|param| &param.ident)
-        .filter(|name| !words.contains(name))
-        .listed();
-    let Some(first) = missing.first() else {
+    let names = block.generics.type_params();
+    let names: Vec<&Ident> = names.map(|param| &param.ident).listed();
+    let Some(missing) = names.iter().find(|name| !words.contains(name)) else {
         return Some(());
     };
     let name = &segment.ident;
-    let own = match &segment.arguments {
-        PathArguments::AngleBracketed(bracketed) => bracketed.args.iter().map(show).listed(),
-        _ => Vec::new(),
-    };
-    let all = own.into_iter().chain(missing.iter().map(show)).listed();
-    let list = all.join(", ");
-    let marked = if all.len() == 1 {
+    let list = names.iter().map(show).listed().join(", ");
+    let marked = if names.len() == 1 {
         list.clone()
     } else {
         format!("({list})")
@@ -207,11 +199,11 @@ fn are_of_the_type(
         _ => show(param),
     });
     let params = params.listed().join(", ");
-    let message = format!("`{name}` has no type parameter `{first}`");
+    let message = format!("`{name}` has no type parameter `{missing}`");
     let help = format!(
         "declare `struct {name}<{list}>(std::marker::PhantomData<{marked}>);`, and write `impl<{params}> {name}<{list}>`"
     );
-    diagnostics.error_with_help(first, &message, &help);
+    diagnostics.error_with_help(missing, &message, &help);
     // The compiler would report it too.
     diagnostics.is_unreadable = true;
     None
