@@ -19,19 +19,17 @@ use burn_autodiff::Autodiff;
 use burn_autodiff::checkpoint::{base::Checkpointer, strategy::NoCheckpointing};
 use burn_autodiff::grads::Gradients;
 use burn_autodiff::ops::{Backward, NodeGuard, Ops, OpsKind};
+use burn_backend::ops::FloatTensorOps;
 use burn_backend::tensor::FloatTensor;
 use burn_backend::{AutodiffBackend, FloatDType, Shape, TensorMetadata};
-use burn_dispatch::{
-    BackendTensor, DispatchAutodiffContext, DispatchDevice, DispatchTensor, DispatchTensorKind,
-};
+use burn_dispatch::{BackendTensor, DispatchAutodiffContext, DispatchTensor, DispatchTensorKind};
+use burn_flex::{Flex, FlexDevice, FlexTensor};
 use pullback::AnyTensor;
 use pullback::foreign::Recording;
 
-use crate::memory::Memory;
+use crate::memory::{from_burn, into_burn};
 
-const BACKENDS: &str = "pullback-burn takes tensors of the backends that its features name";
-
-/// The inputs of a call, and the device and autodiff of its outputs.
+/// The inputs of a call, and the autodiff of its outputs.
 #[derive(Debug, Default)]
 pub struct Call {
     pub(crate) inputs: Vec<AnyTensor>,
@@ -40,7 +38,6 @@ pub struct Call {
     parents: Vec<Parent>,
     /// The shapes and types of the inputs' gradients.
     types: Vec<(Shape, FloatDType)>,
-    device: Option<DispatchDevice>,
     autodiff: DispatchAutodiffContext,
 }
 
@@ -74,21 +71,19 @@ impl Call {
         } else {
             tensor.kind
         };
-        let new = kind.device();
-        let (input, node) = match kind {
-            #[cfg(feature = "flex")]
-            DispatchTensorKind::Flex(tensor) => taken(tensor, shape),
-            #[cfg(feature = "ndarray")]
-            DispatchTensorKind::NdArray(tensor) => taken(tensor, shape),
-            #[allow(unreachable_patterns)] // another crate can enable more backends of burn
-            _ => panic!("input {position} is on {new:?}; {BACKENDS}"),
+        // Another crate can enable more backends of burn.
+        let device = kind.device();
+        let DispatchTensorKind::Flex(tensor) = kind else {
+            panic!("input {position} is on {device:?}; pullback-burn takes tensors on Flex");
         };
-        let old = self.device.get_or_insert_with(|| new.clone());
-        assert!(
-            *old == new,
-            "input {position} is on {new:?}, and those before it on {old:?}"
-        );
-        let Some(input) = input else {
+        let (value, node) = if let BackendTensor::Autodiff(tensor) = tensor {
+            let tracked = tensor.is_tracked();
+            let (value, node) = tensor.into_parts();
+            (value, tracked.then_some(node))
+        } else {
+            (tensor.float(), None)
+        };
+        let Some(input) = from_burn(value, shape) else {
             panic!("input {position} is a tensor of {dtype:?}; the function takes F32 or F64");
         };
         self.inputs.push(input);
@@ -98,27 +93,6 @@ impl Call {
     }
 
     pub(crate) fn outputs(mut self, recording: Recording, outputs: Vec<AnyTensor>) -> Outputs {
-        match self.device.take().unwrap_or_default() {
-            #[cfg(feature = "flex")]
-            DispatchDevice::Flex(device) => {
-                self.on(&device, DispatchTensorKind::Flex, recording, outputs)
-            }
-            #[cfg(feature = "ndarray")]
-            DispatchDevice::NdArray(device) => {
-                self.on(&device, DispatchTensorKind::NdArray, recording, outputs)
-            }
-            #[allow(unreachable_patterns)]
-            device => panic!("outputs without inputs are on {device:?}; {BACKENDS}"),
-        }
-    }
-
-    fn on<B: Memory>(
-        mut self,
-        device: &B::Device,
-        kind: fn(BackendTensor<B>) -> DispatchTensorKind,
-        recording: Recording,
-        outputs: Vec<AnyTensor>,
-    ) -> Outputs {
         let autodiff = self.autodiff;
         let history = |output: &usize| recording.requires_grad(*output);
         let with_history: Vec<usize> = (0..outputs.len()).filter(history).collect();
@@ -133,42 +107,28 @@ impl Call {
             of_inputs: Mutex::default(),
             recording,
         });
-        let join = (with_history.len() > 1)
-            .then(|| node::<B>(&shared, None, take(&mut self.parents), zero::<B>(device)));
+        let join =
+            (with_history.len() > 1).then(|| node(&shared, None, take(&mut self.parents), zero()));
         let outputs = outputs.into_iter().enumerate().map(|(output, value)| {
-            let value = B::of(value, device);
+            let value = into_burn(value);
             let kind = if autodiff == DispatchAutodiffContext::Disabled {
-                kind(BackendTensor::Float(value))
+                DispatchTensorKind::Flex(BackendTensor::Float(value))
             } else {
                 let value = if with_history.contains(&output) {
                     let parents = match &join {
                         Some(join) => vec![(None, join.node())],
                         None => take(&mut self.parents),
                     };
-                    node::<B>(&shared, Some(output), parents, value)
+                    node(&shared, Some(output), parents, value)
                 } else {
-                    Autodiff::<B>::from_inner(value)
+                    Autodiff::<Flex>::from_inner(value)
                 };
-                DispatchTensorKind::Autodiff(Box::new(kind(BackendTensor::Autodiff(value))))
+                let kind = DispatchTensorKind::Flex(BackendTensor::Autodiff(value));
+                DispatchTensorKind::Autodiff(Box::new(kind))
             };
             DispatchTensor { kind, autodiff }
         });
         outputs.collect::<Vec<_>>().into_iter()
-    }
-}
-
-/// Returns an input of a backend, and its node if burn tracks it.
-fn taken<B: Memory>(
-    tensor: BackendTensor<B>,
-    shape: &[usize],
-) -> (Option<AnyTensor>, Option<NodeGuard>) {
-    match tensor {
-        BackendTensor::Autodiff(tensor) => {
-            let tracked = tensor.is_tracked();
-            let (value, node) = tensor.into_parts();
-            (B::any(value, shape), tracked.then_some(node))
-        }
-        tensor => (B::any(tensor.float(), shape), None),
     }
 }
 
@@ -187,7 +147,7 @@ struct Shared {
 
 impl Shared {
     /// Returns the gradient of an input: zeros if it is unused, as burn needs a gradient for each parent.
-    fn gradient<B: Memory>(&self, input: usize, device: &B::Device) -> FloatTensor<B> {
+    fn gradient(&self, input: usize) -> FlexTensor {
         let of_outputs = take(&mut *lock(&self.of_outputs));
         if !of_outputs.is_empty() {
             let found = self.recording.gradients(of_outputs, &self.tracked);
@@ -195,10 +155,7 @@ impl Shared {
         }
         let found = lock(&self.of_inputs)[input].take();
         let (shape, dtype) = self.inputs[input].clone();
-        found.map_or_else(
-            || B::float_zeros(shape, device, dtype),
-            |grad| B::of(grad, device),
-        )
+        found.map_or_else(|| Flex::float_zeros(shape, &FlexDevice, dtype), into_burn)
     }
 }
 
@@ -207,21 +164,21 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Returns a new node: of an output, or one that joins.
-fn node<B: Memory>(
+fn node(
     shared: &Arc<Shared>,
     output: Option<usize>,
     mut parents: Vec<Parent>,
-    value: FloatTensor<B>,
-) -> FloatTensor<Autodiff<B>> {
+    value: FlexTensor,
+) -> FloatTensor<Autodiff<Flex>> {
     while parents.len() > 4 {
         let last = parents.split_off(parents.len() - 4);
-        let join = node::<B>(shared, None, last, zero::<B>(&value.device()));
+        let join = node(shared, None, last, zero());
         parents.push((None, join.node()));
     }
     macro_rules! of {
         ($($N:literal)+) => {$(
             match <[Parent; $N]>::try_from(parents) {
-                Ok(parents) => return node_of::<B, $N>(shared, output, parents, value),
+                Ok(parents) => return node_of::<$N>(shared, output, parents, value),
                 Err(others) => parents = others,
             }
         )+};
@@ -231,15 +188,15 @@ fn node<B: Memory>(
     unreachable!("a node with {} parents", parents.len())
 }
 
-fn node_of<B: Memory, const N: usize>(
+fn node_of<const N: usize>(
     shared: &Arc<Shared>,
     output: Option<usize>,
     parents: [Parent; N],
-    value: FloatTensor<B>,
-) -> FloatTensor<Autodiff<B>> {
+    value: FlexTensor,
+) -> FloatTensor<Autodiff<Flex>> {
     let inputs = parents.each_ref().map(|(input, _)| *input);
     let guards = parents.map(|(_, guard)| guard);
-    let node = Backward::<B, N>::prepare::<NoCheckpointing>(CallBackward, guards);
+    let node = Backward::<Flex, N>::prepare::<NoCheckpointing>(CallBackward, guards);
     // Compute-bound: with every strategy, burn saves the value and never computes it again.
     match node.compute_bound().stateful() {
         OpsKind::Tracked(node) => node.finish((Arc::clone(shared), output, inputs), value),
@@ -250,16 +207,16 @@ fn node_of<B: Memory, const N: usize>(
 #[derive(Debug)]
 struct CallBackward;
 
-impl<B: Memory, const N: usize> Backward<B, N> for CallBackward {
+impl<const N: usize> Backward<Flex, N> for CallBackward {
     /// The index of the node's output, and the indices of its parents' inputs.
     type State = (Arc<Shared>, Option<usize>, [Option<usize>; N]);
 
     fn backward(self, ops: Ops<Self::State, N>, grads: &mut Gradients, _: &mut Checkpointer) {
         let (shared, output, inputs) = ops.state;
-        let grad = grads.consume::<B>(&ops.node);
-        let (device, dtype) = (grad.device(), grad.dtype());
+        let grad = grads.consume::<Flex>(&ops.node);
+        let dtype = grad.dtype();
         if let Some(output) = output {
-            let Some(grad) = B::any(grad, &shared.outputs[output]) else {
+            let Some(grad) = from_burn(grad, &shared.outputs[output]) else {
                 panic!("the gradient of output {output} is a tensor of {dtype:?}");
             };
             lock(&shared.of_outputs)[output] = Some(grad);
@@ -267,14 +224,14 @@ impl<B: Memory, const N: usize> Backward<B, N> for CallBackward {
         for (parent, input) in ops.parents.into_iter().zip(inputs) {
             let Some(parent) = parent else { continue };
             let grad = match input {
-                Some(input) => shared.gradient::<B>(input, &device),
-                None => zero::<B>(&device),
+                Some(input) => shared.gradient(input),
+                None => zero(),
             };
-            grads.register::<B>(parent.id, grad);
+            grads.register::<Flex>(parent.id, grad);
         }
     }
 }
 
-fn zero<B: Memory>(device: &B::Device) -> FloatTensor<B> {
-    B::float_zeros(Shape::new([1]), device, FloatDType::F32)
+fn zero() -> FlexTensor {
+    Flex::float_zeros(Shape::new([1]), &FlexDevice, FloatDType::F32)
 }

@@ -1,8 +1,5 @@
 #![doc = include_str!("../README.md")]
 
-#[cfg(not(any(feature = "flex", feature = "ndarray")))]
-compile_error!("name a backend in the features of pullback-burn: `flex` or `ndarray`");
-
 mod graph;
 mod memory;
 mod tensors;
@@ -51,8 +48,7 @@ use pullback::foreign::{Recording, TensorFunction};
 /// # Panics
 /// - If an input has another element type than the function takes, or is not a scalar where it takes one; the
 ///   message counts the inputs from 0.
-/// - If inputs are on different backends, on one that is neither Flex nor `NdArray`, or have different gradient
-///   checkpointing strategies.
+/// - If an input is on another backend than Flex, or inputs have different gradient checkpointing strategies.
 /// - If an output of dynamic rank has another rank than the caller expects, or if a list of outputs is not the last
 ///   output.
 /// - If the function panics; in burn's `backward`, if its backward panics or fails.

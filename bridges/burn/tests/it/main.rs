@@ -1,8 +1,5 @@
 //! Functions of pullback in burn's graph, beside burn's own operations.
 
-// Both backends are tested, and burn's own crate for the second is deprecated.
-#![allow(deprecated)]
-
 mod functions;
 mod graphs;
 mod inputs;
@@ -11,13 +8,11 @@ mod training;
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
 
-/// The backends with autodiff, without and with gradient checkpointing.
-fn devices() -> [Device; 4] {
+/// Autodiff without and with gradient checkpointing.
+fn devices() -> [Device; 2] {
     [
         Device::flex().autodiff(),
         Device::flex().autodiff().gradient_checkpointing(),
-        Device::ndarray().autodiff(),
-        Device::ndarray().autodiff().gradient_checkpointing(),
     ]
 }
 

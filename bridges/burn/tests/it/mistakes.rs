@@ -42,13 +42,6 @@ fn a_vector_where_a_scalar_is_taken() {
 }
 
 #[test]
-#[should_panic(expected = "input 1 is on NdArray(Cpu), and those before it on Flex(Cpu)")]
-fn two_backends() {
-    let inputs = (vector(&Device::flex()), vector(&Device::ndarray()));
-    let _ = apply(|(x, y): (&Vector, &Vector)| x * y, inputs);
-}
-
-#[test]
 #[should_panic(
     expected = "input 1 has autodiff Enabled(Balanced), and those before it Enabled(Disabled)"
 )]
