@@ -30,15 +30,15 @@ def arrays(seed, shape=(3, 4)):
 
 
 @pytest.mark.parametrize("wrap", [lambda f: f, jax.jit])
-@pytest.mark.parametrize("seed", range(20))
-def test_values_and_gradients_are_those_of_jax(wrap, seed):
-    x, limit = arrays(seed)
-    numpy.testing.assert_allclose(wrap(diffops.squash)(x, limit), squash(x, limit), rtol=1e-14)
+def test_values_and_gradients_are_those_of_jax(wrap):
     ours, theirs = (
-        wrap(jax.grad(lambda x, limit: (f(x, limit) ** 2).sum(), (0, 1)))(x, limit) for f in (diffops.squash, squash)
+        (wrap(f), wrap(jax.grad(lambda x, limit: (f(x, limit) ** 2).sum(), (0, 1)))) for f in (diffops.squash, squash)
     )
-    for one, other in zip(ours, theirs):
-        numpy.testing.assert_allclose(one, other, rtol=1e-12)
+    for seed in range(20):
+        x, limit = arrays(seed)
+        numpy.testing.assert_allclose(ours[0](x, limit), theirs[0](x, limit), rtol=1e-14)
+        for one, other in zip(ours[1](x, limit), theirs[1](x, limit), strict=True):
+            numpy.testing.assert_allclose(one, other, rtol=1e-12)
 
 
 @pytest.mark.parametrize("wrap", [lambda f: f, jax.jit])
@@ -88,15 +88,16 @@ FUNCTIONS = {
 }
 
 
-@pytest.mark.parametrize("wrap", [lambda f: f, jax.jit])
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_derivatives_are_those_of_differences(name, wrap):
+def test_derivatives_are_those_of_differences(name):
     function, arguments, order, has_forward_mode = FUNCTIONS[name]
-    modes = ["fwd", "rev"] if has_forward_mode else ["rev"]
-    check_grads(wrap(function), arguments, order, modes)
+    # Those without `jit` are checked by `test_testing.py`.
+    jitted = jax.jit(function)
+    check_grads(jitted, arguments, order, ["fwd", "rev"] if has_forward_mode else ["rev"])
     if not has_forward_mode:
-        with pytest.raises(RuntimeError, match=f"{name.split()[0]}: forward mode needs a `#.jvp.` rule"):
-            jax.jvp(wrap(function), arguments, arguments)
+        for each in (function, jitted):
+            with pytest.raises(RuntimeError, match=f"{name.split()[0]}: forward mode needs a `#.jvp.` rule"):
+                jax.jvp(each, arguments, arguments)
 
 
 def test_linear_has_gradients_in_float32():
@@ -140,10 +141,11 @@ def test_debug_nans_names_the_function(wrap):
 
 
 def stacked(function, arguments, axes):
-    """Calls the function for each example."""
-    examples = range(next(x.shape[axis] for x, axis in zip(arguments, axes) if axis is not None))
-    calls = [[x if axis is None else jnp.take(x, i, axis) for x, axis in zip(arguments, axes)] for i in examples]
-    return jax.tree.map(lambda *outputs: jnp.stack(outputs), *[function(*call) for call in calls])
+    """Calls the function for each example. JAX would compile what NumPy computes here."""
+    arrays = [numpy.asarray(x) for x in arguments]
+    examples = range(next(x.shape[axis] for x, axis in zip(arrays, axes) if axis is not None))
+    calls = [[x if axis is None else x.take(i, axis) for x, axis in zip(arrays, axes)] for i in examples]
+    return jax.tree.map(lambda *outputs: numpy.stack(outputs), *[function(*map(jnp.asarray, call)) for call in calls])
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -156,9 +158,9 @@ def test_vmap_is_a_loop_over_examples(name):
             continue
         # Along the first axis and along the last.
         axes = [(place % 2 and -1) if is_mapped else None for place, is_mapped in enumerate(mapped)]
-        scales = jnp.asarray(random.uniform(0.9, 1.1, 3))
+        scales = random.uniform(0.9, 1.1, 3)
         given = [
-            x if axis is None else jnp.moveaxis(x * scales.reshape(3, *[1] * x.ndim), 0, axis)
+            x if axis is None else jnp.asarray(numpy.stack([scale * numpy.asarray(x) for scale in scales], axis))
             for x, axis in zip(arguments, axes)
         ]
 
@@ -179,12 +181,9 @@ def test_vmap_is_a_loop_over_examples(name):
             outputs = jax.vmap(function, axes)(*arguments)
             return sum((output**2).sum() for output in jax.tree.leaves(outputs))
 
-        def apart(*arguments):
-            outputs = stacked(function, arguments, axes)
-            return sum((output**2).sum() for output in jax.tree.leaves(outputs))
-
-        ours, theirs = (jax.grad(f, tuple(range(count)))(*given) for f in (together, apart))
-        for one, other in zip(ours, theirs):
+        ours = jax.grad(together, tuple(range(count)))(*given)
+        for one, each, axis in zip(ours, theirs[1], axes, strict=True):
+            other = each.sum(0) if axis is None else numpy.moveaxis(each, 0, axis)
             numpy.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-10)
 
 
@@ -268,8 +267,7 @@ def test_each_example_of_vmap_has_all_entries_of_a_value():
             jax.vmap(lambda x: diffops.focal(x, given, 2.0))(rows).block_until_ready()
 
 
-@pytest.mark.parametrize("wrap", [lambda f: f, jax.jit])
-def test_jacobians_of_a_function_with_entries(wrap):
+def test_jacobians_of_a_function_with_entries():
     x, labels = numbers(3), [1, 0, 1]
 
     def theirs(x):
@@ -277,7 +275,7 @@ def test_jacobians_of_a_function_with_entries(wrap):
         return -((1 - p) ** 2) * jnp.log(p)
 
     for jacobian in (jax.jacfwd, jax.jacrev, jax.hessian):
-        found, expected = (wrap(jacobian(f))(x) for f in (lambda x: diffops.focal(x, labels, 2.0), theirs))
+        found, expected = (jax.jit(jacobian(f))(x) for f in (lambda x: diffops.focal(x, labels, 2.0), theirs))
         numpy.testing.assert_allclose(found, expected, atol=1e-12)
 
 

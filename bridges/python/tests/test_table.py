@@ -146,8 +146,8 @@ def jax_jit(function, arrays, directions):
 
 
 def jax_vmap(function, arrays, directions):
-    values, grads = jax.vmap(value_and_grad(function, arrays))(*[jnp.stack([x, x]) for x in arrays])
-    return float(values[1]), along([grad[1] for grad in grads], directions)
+    values, grads = jax.vmap(value_and_grad(function, arrays))(*[numpy.stack([x, x]) for x in arrays])
+    return float(values[1]), along([numpy.asarray(grad)[1] for grad in grads], directions)
 
 
 def jax_jvp(function, arrays, directions):
@@ -160,7 +160,7 @@ def jax_shard_map(function, arrays, directions):
     mapped = shard_map(
         value_and_grad(function, arrays), mesh=mesh, in_specs=PartitionSpec(), out_specs=PartitionSpec()
     )
-    value, grads = mapped(*map(jnp.asarray, arrays))
+    value, grads = jax.jit(mapped)(*map(jnp.asarray, arrays))
     return float(value), along(grads, directions)
 
 
