@@ -17,6 +17,7 @@ use ndarray::Dimension;
 
 #[doc(hidden)]
 pub use crate::erased::each_tuple;
+pub use crate::error::panic::with_shapes;
 
 use crate::engine;
 use crate::erased::{AnyTensor, InputTensors, OutputTensors};

@@ -138,7 +138,9 @@ fn modes_mix() {
 }
 
 #[test]
-#[should_panic(expected = "wave of shapes [[2, 3], [2, 2]]: they do not broadcast")]
+#[should_panic(
+    expected = "`wave` of `x` of shape [2, 3] and `y` of shape [2, 2]: they do not broadcast"
+)]
 fn lengths_must_fit() {
     let _ = wave(
         &Tensor::from(Array2::<f64>::ones((2, 3))),
@@ -174,7 +176,9 @@ fn ranks_that_are_known_when_it_runs_broadcast() {
 }
 
 #[test]
-#[should_panic(expected = "wave of shapes [[2, 3], [2]]: they do not broadcast")]
+#[should_panic(
+    expected = "`wave` of `x` of shape [2, 3] and `y` of shape [2]: they do not broadcast"
+)]
 fn axes_are_aligned_at_the_last() {
     let [x, y] = [IxDyn(&[2, 3]), IxDyn(&[2])].map(|shape| leaf(ArrayD::<f64>::ones(shape)));
     let _ = wave(&x, &y);

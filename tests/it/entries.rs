@@ -202,7 +202,7 @@ fn a_number_and_an_empty_array_have_entries() {
 
 #[test]
 #[should_panic(
-    expected = "focal of shape [2, 3]: `label` must have 6 entries, one for each element, found 3"
+    expected = "`focal` of `x` of shape [2, 3] and `y` of shape [2, 3]: `label` must have 6 entries, one for each element, found 3"
 )]
 fn entries_are_not_broadcast() {
     let x = Tensor::from(Array2::<f64>::ones((2, 3)));
@@ -211,7 +211,7 @@ fn entries_are_not_broadcast() {
 
 #[test]
 #[should_panic(
-    expected = "times_entry of shape [2]: `in` must have 2 entries, one for each element, found 0"
+    expected = "`times_entry` of `x` of shape [2] and `y` of shape [2]: `in` must have 2 entries, one for each element, found 0"
 )]
 fn forward_counts_entries_too() {
     let x = array![1.0, 2.0];

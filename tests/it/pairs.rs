@@ -301,13 +301,15 @@ fn wrong_shapes_are_named_at_the_line_of_the_call() {
     let (message, file, line) = panic_of(|| drop(gaussian(&of(2, 3), &of(5, 3), &b, 1.0)));
     assert_eq!(
         message,
-        "gaussian of shapes [[2, 3], [5, 3], [4]]: `y` has 5 columns, and `b` has 4"
+        "`gaussian` of `x` of shape [2, 3], `y` of shape [5, 3] and `b` of shape [4]: \
+         `y` has 5 columns, and `b` has 4"
     );
-    assert_eq!((&*file, line), (file!(), line!() - 5));
+    assert_eq!((&*file, line), (file!(), line!() - 6));
     let (message, ..) = panic_of(|| drop(gaussian(&of(2, 2), &of(4, 3), &b, 1.0)));
     assert_eq!(
         message,
-        "gaussian of shapes [[2, 2], [4, 3], [4]]: `x` has rows of length 3, but its last axis has length 2"
+        "`gaussian` of `x` of shape [2, 2], `y` of shape [4, 3] and `b` of shape [4]: \
+         `x` has rows of length 3, but its last axis has length 2"
     );
 }
 

@@ -503,21 +503,21 @@ fn a_derivative_that_is_given_once_is_not_differentiated() {
 
 #[test]
 #[should_panic(
-    expected = "rotate of shapes [[4, 3], [4, 2]]: `p` has rows of length 3, but its last axis has length 2"
+    expected = "`rotate` of `w` of shape [4, 3] and `p` of shape [4, 2]: `p` has rows of length 3, but its last axis has length 2"
 )]
 fn rows_have_their_length() {
     let _ = rotate(&leaf(numbers([4, 3], 1.0)), &leaf(numbers([4, 2], 1.0)));
 }
 
 #[test]
-#[should_panic(expected = "one of shapes [[]]: `x` has rows of length 1, but it has no axis")]
+#[should_panic(expected = "`one` of `x` of shape []: `x` has rows of length 1, but it has no axis")]
 fn rows_have_an_axis() {
     let _ = one(&Tensor::from(1.0).into_dyn());
 }
 
 #[test]
 #[should_panic(
-    expected = "rotate of shapes [[4, 3], [2, 3]]: they do not broadcast along the axes before rows"
+    expected = "`rotate` of `w` of shape [4, 3] and `p` of shape [2, 3]: they do not broadcast along the axes before rows"
 )]
 fn rows_are_as_many() {
     let _ = rotate(&leaf(numbers([4, 3], 1.0)), &leaf(numbers([2, 3], 1.0)));
@@ -525,7 +525,8 @@ fn rows_are_as_many() {
 
 #[test]
 #[should_panic(
-    expected = "weighed of shape [4]: `sign` must have 4 entries, one for each element, found 12"
+    expected = "`weighed` of `p` of shape [4, 3] and `scale` of shape [4]: `sign` must have 4 entries, one for each \
+                element, found 12"
 )]
 fn lists_have_an_entry_for_each_row() {
     let scale = Tensor::from(Array1::ones(4));

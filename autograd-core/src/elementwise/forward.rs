@@ -94,7 +94,7 @@ fn fitting<T: Element>(signature: &Signature, loops: &dyn Loops<T>, shapes: &[&[
     loops.list_entries(&mut |list, length| entries.push((list, length)));
     match checked(signature, loops.inputs(), &entries, shapes) {
         Ok(shape) => shape,
-        Err(reason) => panic!("{} {reason}", signature.name),
+        Err(reason) => panic!("{}: {reason}", signature.with_shapes(shapes)),
     }
 }
 
@@ -116,8 +116,8 @@ fn checked(
                 None => "it has no axis".to_owned(),
             };
             return Err(format!(
-                "of shapes {shapes:?}: `{}` has rows of length {row}, but {found}",
-                argument.name,
+                "`{}` has rows of length {row}, but {found}",
+                argument.name
             ));
         }
     }
@@ -127,8 +127,7 @@ fn checked(
         && let Some((list, length)) = entries.iter().find(|(_, length)| *length != elements)
     {
         return Err(format!(
-            "of shape {:?}: `{list}` must have {elements} entries, one for each element, found {length}",
-            &shape[..]
+            "`{list}` must have {elements} entries, one for each element, found {length}"
         ));
     }
     Ok(shape)
@@ -143,7 +142,7 @@ fn broadcast(items: &[Item], shapes: &[&[usize]]) -> Result<Shape, String> {
         } else {
             ""
         };
-        format!("of shapes {shapes:?}: they do not broadcast{rows}")
+        format!("they do not broadcast{rows}")
     })
 }
 

@@ -77,7 +77,7 @@ impl Shapes<'_> {
 
     #[track_caller]
     fn refused(&self, reason: &str) -> ! {
-        panic!("{} of shapes {:?}: {reason}", self.0.name, self.1)
+        panic!("{}: {reason}", self.0.with_shapes(&self.1))
     }
 }
 
@@ -195,12 +195,12 @@ impl<F: Function> Pairs<F> {
         T: Element,
         L: Loops<T> + 'static,
     {
-        let shapes = inputs.map(Tensor::to_shape);
-        let (inputs, shape) = Self::paired(&loops, inputs, sides);
+        let given = inputs;
+        let (inputs, shape) = Self::paired(&loops, given, sides);
         assert!(
             shape[1] > 0 || shape[0] == 0,
-            "{} of shapes {shapes:?}: there is no column",
-            F::NAME
+            "{}: there is no column",
+            F::SIGNATURE.with_shapes(&given.map(Tensor::shape))
         );
         let (output, columns) = Self::reduced(&loops, reduction, &inputs, shape);
         if !are_followed(&inputs) {

@@ -143,8 +143,29 @@ impl fmt::Display for Place<'_> {
     }
 }
 
+/// Returns a function with its tensors, for messages.
+///
+/// ```
+/// use pullback::foreign::with_shapes;
+///
+/// let text = with_shapes("squash", [("x", &[2, 3][..]), ("limit", &[4])]);
+/// assert_eq!(text, "`squash` of `x` of shape [2, 3] and `limit` of shape [4]");
+/// ```
+pub fn with_shapes<'a>(
+    function: &str,
+    tensors: impl IntoIterator<Item = (&'a str, &'a [usize])>,
+) -> String {
+    let tensors = tensors.into_iter();
+    let tensors: Vec<_> = tensors
+        .map(|(name, shape)| (name.to_owned(), Shape::from(shape)))
+        .collect();
+    let mut text = format!("`{function}`");
+    list(&mut text, " of ", &tensors).expect("a text takes all that is written");
+    text
+}
+
 /// Writes the names and shapes of tensors: `x` of shape [2], `y` of shape [3] and 5 others.
-fn list(f: &mut fmt::Formatter<'_>, before: &str, tensors: &[(String, Shape)]) -> fmt::Result {
+fn list(f: &mut dyn fmt::Write, before: &str, tensors: &[(String, Shape)]) -> fmt::Result {
     let shown = &tensors[..tensors.len().min(MOST)];
     for (index, (name, shape)) in shown.iter().enumerate() {
         let joined = match index {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::error::panic::with_shapes;
+
 /// The description of a function: inputs, outputs, saved values, and how often it is differentiable. The attribute
 /// reads it from the signatures of forward and backward functions.
 ///
@@ -90,6 +92,13 @@ impl Signature {
             elementwise: true,
             ..self
         }
+    }
+
+    /// Returns the function with tensors of these shapes, for messages. It has no lists.
+    pub(crate) fn with_shapes(&self, shapes: &[&[usize]]) -> String {
+        let tensors = self.inputs.iter().filter(|input| input.tensor);
+        let names = tensors.map(|input| input.name);
+        with_shapes(self.name, names.zip(shapes.iter().copied()))
     }
 
     /// Returns the differentiable input of this number.

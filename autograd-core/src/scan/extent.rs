@@ -5,6 +5,7 @@ use ndarray::{ArrayD, ArrayViewD};
 
 use super::function::{NamedScan, ScanFunction};
 use crate::elementwise::{common, of_items};
+use crate::error::panic::with_shapes;
 
 /// The number of steps, and the shape of the lanes.
 #[derive(Debug)]
@@ -26,11 +27,9 @@ impl Extent {
         match Self::fitting(scan, inputs) {
             Ok(extent) => extent,
             Err(what) => {
-                let shapes = inputs.iter().zip(scan.names);
-                let shapes: Vec<_> = shapes
-                    .map(|(input, name)| format!("`{name}` {:?}", input.shape()))
-                    .collect();
-                panic!("{} of {}: {what}", scan.name, shapes.join(", "))
+                let shapes = inputs.iter().map(ArrayViewD::shape);
+                let tensors = scan.names.iter().copied().zip(shapes);
+                panic!("{}: {what}", with_shapes(scan.name, tensors))
             }
         }
     }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use pullback::catalogue::Entry;
+use pullback::foreign::with_shapes;
 use pullback::{AnyTensor, ElementType, Error, ErrorKind, Order, OutputSignature, Shape, foreign};
 use pyo3::exceptions::{PyNotImplementedError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::intern;
@@ -715,15 +716,28 @@ impl Function {
         PyTypeError::new_err(format!("{}: `{name}` must be {of}, not {found}", self.name))
     }
 
-    /// Returns the text of a panic in forward, with the names and shapes of the tensors.
+    /// Returns the text of a panic in forward, with the names and shapes of the tensors. That of a check of shapes
+    /// begins with the function, and some with all tensors.
     pub(crate) fn panicked<'s>(
         &self,
         tensors: impl Iterator<Item = (&'s str, &'s [usize])>,
         panic: &str,
     ) -> String {
-        let shapes = tensors.map(|(name, shape)| format!("{name} {shape:?}"));
+        let tensors: Vec<_> = tensors.collect();
+        let beginnings = [
+            with_shapes(self.name, tensors.iter().copied()) + ": ",
+            format!("`{}` of ", self.name),
+            format!("`{}`: ", self.name),
+        ];
+        let mut rests = beginnings
+            .iter()
+            .filter_map(|own| panic.strip_prefix(&**own));
+        let text = rests.next().unwrap_or(panic);
+        let shapes = tensors
+            .iter()
+            .map(|(name, shape)| format!("{name} {shape:?}"));
         let shapes = shapes.collect::<Vec<_>>().join(", ");
-        format!("{} of {shapes}: {panic}", self.name)
+        format!("{} of {shapes}: {text}", self.name)
     }
 
     /// Returns the error of a run without outputs.

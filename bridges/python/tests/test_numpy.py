@@ -1,6 +1,7 @@
 """The functions of `examples/python` on arrays of NumPy."""
 
 import ast
+import re
 import subprocess
 import sys
 
@@ -82,6 +83,20 @@ def test_a_shape_too_large_for_memory_is_an_error():
     x, limit = numpy.ones((1 << 22, 1)), numpy.ones((1, 1 << 22))
     with pytest.raises(ValueError, match="squash of x .*: there is no memory for 17592186044416 elements of f64"):
         diffops.squash(x, limit)
+
+
+def test_shapes_that_do_not_fit_are_named_once():
+    ones = numpy.ones
+    for function, arguments, text in [
+        (diffops.squash, [ones(2), ones(3)], "squash of x [2], limit [3]: they do not broadcast"),
+        (diffops.leaky, [ones(3), ones((4, 2)), ones(3)], "leaky of v [3], x [4, 2], tau [3]: `v` and `x` do not broadcast"),
+        (diffops.gaussian, [ones((2, 3)), ones((5, 3)), ones(4), 2.0], "b [4]: `y` has 5 columns, and `b` has 4"),
+        (diffops.affine, [ones((3, 4)), ones((2, 5))], "affine of x [3, 4], weight [2, 5]: axis `i` is 4 in `x` and 5 in"),
+        (diffops.tridiagonal, [ones(3)] * 4, "right [3]: `below` of shape [3]: the length declared as `n - 1` is 2 here"),
+        (diffops.windows, [ones(3), 5, 1], "windows of x [3]: axis 0 of `output` is `(l - k) / stride + 1` = -1"),
+    ]:
+        with pytest.raises(ValueError, match=re.escape(text)):
+            function(*arguments)
 
 
 def test_integers_and_values_out_of_range_are_named():

@@ -503,12 +503,14 @@ fn shapes_that_do_not_fit_are_named() {
     let message = panicked(|| drop(coupled(1.0, &a, &u, &of(&[4, 3]), &v, &of(&[5, 3]))));
     assert_eq!(
         message,
-        "coupled of `u` [3], `v` [3], `x` [4, 3], `y` [5, 3], `a` [3]: `x` has 4 steps, but `y` has 5"
+        "`coupled` of `u` of shape [3], `v` of shape [3], `x` of shape [4, 3], `y` of shape [5, 3] and `a` of shape [3]: \
+         `x` has 4 steps, but `y` has 5"
     );
     let message = panicked(|| drop(leaky(&v, &of(&[4, 2]), &a)));
     assert_eq!(
         message,
-        "leaky of `v` [3], `x` [4, 2], `tau` [3]: `v` and `x` do not broadcast beside the axis of steps"
+        "`leaky` of `v` of shape [3], `x` of shape [4, 2] and `tau` of shape [3]: \
+         `v` and `x` do not broadcast beside the axis of steps"
     );
     let message = panicked(|| drop(leaky(&v, &of(&[]), &a)));
     assert!(message.ends_with("`x` has no axis of steps"), "{message}");

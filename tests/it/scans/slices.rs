@@ -303,7 +303,8 @@ fn rows_that_do_not_fit_are_named() {
     let message = panicked(|| drop(transducer(&of(&[2, 0]), &of(&[5, 2, 0]), &of(&[5, 2, 0]))));
     assert_eq!(
         message,
-        "transducer of `alpha` [2, 0], `blank` [5, 2, 0], `label` [5, 2, 0]: the rows of `alpha` have no numbers"
+        "`transducer` of `alpha` of shape [2, 0], `blank` of shape [5, 2, 0] and `label` of shape [5, 2, 0]: \
+         the rows of `alpha` have no numbers"
     );
     // The formula compares lengths, by its indices if in no other way.
     let message = panicked(|| drop(transducer(&of(&[2, 4]), &of(&[5, 2, 3]), &of(&[5, 2, 4]))));
