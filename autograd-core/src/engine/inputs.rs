@@ -9,6 +9,7 @@ use super::depth::with_room;
 use super::in_mode;
 use super::pass::Pass;
 use super::roots::{Roots, Seed};
+use super::single;
 use crate::erased::{AnyTensor, InputTensors, OutputTensors};
 use crate::error::{Error, ErrorKind};
 use crate::tape::Failure;
@@ -252,8 +253,9 @@ pub(crate) fn gradients(
     targets: &[&Edge],
     create_graph: bool,
 ) -> Result<Vec<Option<AnyGradient>>, Error> {
-    in_mode(create_graph, || {
-        collect(&mut Pass::new(create_graph, false), roots, targets)
+    in_mode(create_graph, || match single::node_of(&roots) {
+        Some(node) => single::run(node, roots, targets, create_graph),
+        None => collect(&mut Pass::new(create_graph, false), roots, targets),
     })
 }
 

@@ -1,7 +1,8 @@
 //! The engine: runs backward passes along the tape.
 //!
 //! `pass` is one pass; `backward` starts one from tensors and accumulates its gradients in leaves, by `accumulate`;
-//! `inputs` starts one and returns its gradients ([`grad`]); `node_apply` runs one node.
+//! `inputs` starts one and returns its gradients ([`grad`]); `single` is one of a single node, and `node_apply` runs a
+//! node for a user.
 //!
 //! The engine uses nodes only as `dyn TapeNode`: neither functions nor ranks.
 
@@ -13,6 +14,7 @@ mod inputs;
 mod node_apply;
 mod pass;
 mod roots;
+mod single;
 mod trace;
 mod visits;
 
