@@ -3,9 +3,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use pullback::functional::{Functional, hessian, hvp, jacobian, jvp, vhp, vjp};
-use pullback::is_grad_enabled;
 use pullback::ndarray::{Array2, Ix4, arr0, array};
 use pullback::prelude::*;
+use pullback::{Grad, is_grad_enabled};
 
 use crate::functional::constant;
 use crate::functions::leaf;
@@ -42,6 +42,22 @@ fn a_function_that_panics_leaves_nothing_behind() {
     assert_eq!(
         jacobian(|x| x * x, &x).unwrap().to_array(),
         array![[2.0, 0.0], [0.0, 4.0]]
+    );
+}
+
+#[test]
+fn a_function_that_returns_its_input_has_a_derivative_with_a_history() {
+    let x = leaf([2.0, 3.0]);
+    let seed = constant([5.0, 7.0]);
+    let options = Functional::new().create_graph(true);
+    let (y, of_input) = options.vjp(Clone::clone, &x, &seed).unwrap();
+    assert_eq!(of_input.to_array(), array![5.0, 7.0]);
+    let (of_leaf,) = Grad::of(&y.sum()).run((&x,)).unwrap();
+    assert_eq!(of_leaf.to_array(), array![1.0, 1.0]);
+    let identity = array![[1.0, 0.0], [0.0, 1.0]];
+    assert_eq!(
+        options.jacobian(Clone::clone, &x).unwrap().to_array(),
+        identity
     );
 }
 

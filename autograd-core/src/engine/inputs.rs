@@ -253,7 +253,7 @@ pub(crate) fn gradients(
     targets: &[&Edge],
     create_graph: bool,
 ) -> Result<Vec<Option<AnyGradient>>, Error> {
-    in_mode(create_graph, || match single::node_of(&roots) {
+    in_mode(create_graph, || match single::node_of(&roots, targets) {
         Some(node) => single::run(node, roots, targets, create_graph),
         None => collect(&mut Pass::new(create_graph, false), roots, targets),
     })

@@ -1,8 +1,8 @@
 //! The engine: runs backward passes along the tape.
 //!
 //! `pass` is one pass; `backward` starts one from tensors and accumulates its gradients in leaves, by `accumulate`;
-//! `inputs` starts one and returns its gradients ([`grad`]); `single` is one of a single node, and `node_apply` runs a
-//! node for a user.
+//! `inputs` starts one and returns its gradients ([`grad`]); `single` is one of a single node;
+//! `node_apply` runs a node for a user.
 //!
 //! The engine uses nodes only as `dyn TapeNode`: neither functions nor ranks.
 

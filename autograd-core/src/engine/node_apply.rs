@@ -3,10 +3,10 @@
 use std::panic::Location;
 
 use super::pass::check;
-use super::{anomaly, in_mode, trace};
+use super::{anomaly, in_mode, single, trace};
 use crate::error::{Error, ErrorKind};
 use crate::tape::Hooking;
-use crate::tape::{AnyGradient, BackwardCall, Gradient, Node};
+use crate::tape::{AnyGradient, Gradient, Node};
 use crate::tensor::{Tensor, TensorD};
 use crate::thread::is_grad_enabled;
 use autograd_kernels::Element;
@@ -94,18 +94,9 @@ impl Node {
         create_graph: bool,
     ) -> Result<Vec<Option<AnyGradient>>, Error> {
         let needs: Vec<bool> = self.0.edges().iter().map(Option::is_some).collect();
-        let mut results: Vec<Option<AnyGradient>> = needs.iter().map(|_| None).collect();
-        let call = BackwardCall {
-            node: self,
-            grads: &mut grads,
-            needs: &needs,
-            create_graph,
-            results: &mut results,
-            hooking: Hooking::None,
-            retained: &mut Vec::new(),
-        };
-        in_mode(create_graph, || self.0.backward(call))?;
-        Ok(results)
+        in_mode(create_graph, || {
+            single::backward(self, &mut grads, &needs, create_graph, Hooking::None)
+        })
     }
 
     fn typed<T: Element>(&self, grad: AnyGradient) -> Result<TensorD<T>, Error> {

@@ -1,15 +1,17 @@
 //! A pass through one node, as a framework's backward of a call of one function is. There is nothing to order, and a
 //! [`Pass`](super::pass::Pass) would take longer than most functions on short tensors.
 
-use super::anomaly;
 use super::pass::check;
-use super::trace;
+use super::{anomaly, trace};
 use crate::error::Error;
 use crate::tape::{AnyGradient, BackwardCall, Edge, HookSlot, Hooking, Node, accumulate};
 
-/// Returns the node of all roots if a pass that starts there runs this node alone: each of its edges leads to a node of its
-/// own without edges, and nothing follows what happens.
-pub(super) fn node_of<'g>(roots: &[(&'g Edge, AnyGradient)]) -> Option<&'g Node> {
+/// Returns the node of all roots if a pass from there to `targets` runs this node alone: it is no target, each of its edges
+/// leads to a node of its own without edges, and nothing follows what happens.
+pub(super) fn node_of<'g>(
+    roots: &[(&'g Edge, AnyGradient)],
+    targets: &[&Edge],
+) -> Option<&'g Node> {
     let node = &roots.first()?.0.node;
     let edges = node.0.edges();
     let leads_to_ends = edges.iter().enumerate().all(|(place, edge)| {
@@ -21,53 +23,37 @@ pub(super) fn node_of<'g>(roots: &[(&'g Edge, AnyGradient)]) -> Option<&'g Node>
     let is_alone = leads_to_ends
         && edges.iter().any(Option::is_some)
         && roots.iter().all(|(root, _)| root.node == *node)
+        && targets.iter().all(|target| target.node != *node)
         && !HookSlot::any_in_use()
         && !anomaly::is_watching()
         && trace::recorder().is_none();
     is_alone.then_some(node)
 }
 
-/// Runs `node`, and returns its gradients at `targets`, which are nodes without edges.
+/// Runs `node`, and returns its gradients at `targets`.
 pub(super) fn run(
     node: &Node,
     roots: Vec<(&Edge, AnyGradient)>,
     targets: &[&Edge],
     create_graph: bool,
 ) -> Result<Vec<Option<AnyGradient>>, Error> {
-    let none = || None;
-    let mut grads = Vec::new();
-    grads.resize_with(node.0.outputs().len(), none);
+    let mut grads: Vec<_> = node.0.outputs().iter().map(|_| None).collect();
     for (root, grad) in roots {
-        match &mut grads[root.output_nr as usize] {
-            sum @ None => *sum = Some(grad),
-            sum => accumulate(sum, grad),
-        }
+        accumulate(&mut grads[root.output_nr as usize], grad);
     }
     let edges = node.0.edges();
-    let mut needs = Vec::with_capacity(edges.len());
-    for edge in edges {
-        let is_target = |edge: &Edge| targets.iter().any(|target| is_same(edge, target));
-        let needed = edge.as_ref().is_some_and(is_target);
-        if let Some(edge) = edge.as_ref().filter(|_| !needed) {
+    let is_target = |edge: &Option<Edge>| edge.as_ref().is_some_and(|edge| targets.contains(&edge));
+    let needs: Vec<bool> = edges.iter().map(is_target).collect();
+    for (edge, is_needed) in edges.iter().zip(&needs) {
+        if let Some(edge) = edge.as_ref().filter(|_| !is_needed) {
             edge.node.0.check_end(&edge.node)?;
         }
-        needs.push(needed);
     }
-    let mut results = Vec::new();
-    results.resize_with(edges.len(), none);
-    if needs.contains(&true) {
-        node.0.backward(BackwardCall {
-            node,
-            grads: &mut grads,
-            needs: &needs,
-            create_graph,
-            results: &mut results,
-            hooking: Hooking::All,
-            retained: &mut Vec::new(),
-        })?;
-    } else {
+    if !needs.contains(&true) {
         node.0.check_end(node)?;
+        return Ok(targets.iter().map(|_| None).collect());
     }
+    let mut results = backward(node, &mut grads, &needs, create_graph, Hooking::All)?;
     for (input, (edge, grad)) in edges.iter().zip(&results).enumerate() {
         if let (Some(edge), Some(grad)) = (edge, grad) {
             let outputs = edge.node.0.outputs();
@@ -75,14 +61,31 @@ pub(super) fn run(
         }
     }
     let found = targets.iter().map(|target| {
-        let leads_there =
-            |edge: &Option<Edge>| edge.as_ref().is_some_and(|edge| is_same(edge, target));
-        let place = edges.iter().position(leads_there)?;
+        let place = edges
+            .iter()
+            .position(|edge| edge.as_ref() == Some(target))?;
         results[place].as_mut().map(AnyGradient::share)
     });
     Ok(found.collect())
 }
 
-fn is_same(edge: &Edge, other: &Edge) -> bool {
-    edge.node == other.node && edge.output_nr == other.output_nr
+/// Runs the backward of one node, and returns a result for each of its edges.
+pub(super) fn backward(
+    node: &Node,
+    grads: &mut [Option<AnyGradient>],
+    needs: &[bool],
+    create_graph: bool,
+    hooking: Hooking,
+) -> Result<Vec<Option<AnyGradient>>, Error> {
+    let mut results: Vec<_> = needs.iter().map(|_| None).collect();
+    node.0.backward(BackwardCall {
+        node,
+        grads,
+        needs,
+        create_graph,
+        results: &mut results,
+        hooking,
+        retained: &mut Vec::new(),
+    })?;
+    Ok(results)
 }
