@@ -12,8 +12,8 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{process, thread};
 
 use mpi::Threading;
 use mpi::collective::SystemOperation;
@@ -32,6 +32,8 @@ const EAGER: Duration = Duration::from_millis(1);
 const NAP: Duration = Duration::from_micros(20);
 /// The time in which other processes must report the number of their calls.
 const ANSWERS: Duration = Duration::from_secs(1);
+/// The longest time from a failure to the end of this process.
+const LAST: Duration = Duration::from_secs(5);
 
 const ASK: i32 = 1;
 const ANSWER: i32 = 2;
@@ -356,6 +358,7 @@ impl Worker {
     /// other threads do, and reports how many calls it has started. A process that does not reply within a second is
     /// stopped, or its machine is down. If several processes wait for one, the process of the smallest rank prints.
     fn report(&self, wait: &Wait<'_>) -> ! {
+        end_soon();
         let calls = self.ask();
         let own = self.calls.get();
         let others = || (0..self.size).filter(|&rank| rank != self.rank);
@@ -409,8 +412,18 @@ impl Worker {
     }
 
     fn end_all(&self) -> ! {
+        end_soon();
         self.world.abort(1)
     }
+}
+
+/// Ends this process after [`LAST`], also when a call of MPI does not return: it may wait for a process that is stopped.
+/// `mpirun` ends the others then.
+fn end_soon() {
+    thread::spawn(|| {
+        thread::sleep(LAST);
+        process::abort();
+    });
 }
 
 /// Converts a rank to MPI's type.

@@ -4,9 +4,10 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc::channel;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use std::{env, fs, thread};
+use std::{env, fs, process, thread};
 
 use pullback_mpi::Communicator;
 
@@ -99,8 +100,13 @@ pub(crate) fn mpirun(size: usize) -> Command {
 
 /// Runs the command within the limit of time, alone, as tests measure times. `None` without `mpirun`.
 pub(crate) fn run(command: &mut Command) -> Option<Outcome> {
-    static ONE: Mutex<()> = Mutex::new(());
-    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    static RUNS: Mutex<usize> = Mutex::new(0);
+    let mut runs = RUNS.lock().unwrap_or_else(PoisonError::into_inner);
+    *runs += 1;
+    // A folder of its own: processes of the run before that still end would remove that of MPI's in the common one.
+    let folder = env::temp_dir().join(format!("pullback-{}-{runs}", process::id()));
+    fs::create_dir_all(&folder).expect("a folder for MPI");
+    command.env("OMPI_MCA_orte_tmpdir_base", &folder);
     let begun = Instant::now();
     let (mut reader, writer) = std::io::pipe().expect("a pipe");
     command.stdin(Stdio::null());
@@ -112,25 +118,33 @@ pub(crate) fn run(command: &mut Command) -> Option<Outcome> {
     };
     // The command holds the writing end too: the pipe closes when the processes have closed it.
     command.stdout(Stdio::null()).stderr(Stdio::null());
-    let text = thread::spawn(move || {
-        let mut bytes = Vec::new();
-        let _ = reader.read_to_end(&mut bytes);
-        String::from_utf8_lossy(&bytes).into_owned()
+    let (sender, texts) = channel();
+    thread::spawn(move || {
+        let mut bytes = [0; 4096];
+        while let Ok(length @ 1..) = reader.read(&mut bytes) {
+            let _ = sender.send(bytes[..length].to_vec());
+        }
     });
     let status = loop {
         if let Some(status) = child.try_wait().expect("a child that is there") {
             break status;
         }
         if begun.elapsed() > LIMIT {
+            let text = text(texts.try_iter());
             let _ = child.kill();
             let _ = child.wait();
-            panic!("not done within {LIMIT:?}: {command:?}");
+            panic!("not done within {LIMIT:?}: {command:?}\n{text}");
         }
         thread::sleep(Duration::from_millis(10));
     };
     let time = begun.elapsed();
-    let text = text.join().expect("the reader");
+    let text = text(texts.iter());
+    let _ = fs::remove_dir_all(&folder);
     Some(Outcome { status, text, time })
+}
+
+fn text(parts: impl Iterator<Item = Vec<u8>>) -> String {
+    String::from_utf8_lossy(&parts.flatten().collect::<Vec<u8>>()).into_owned()
 }
 
 /// Returns the path of a file of this name that tests may write.
